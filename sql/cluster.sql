@@ -1,6 +1,6 @@
--- CLUSTER copies the table through ptsort.  The rows, the transaction data in
--- their headers, the order and the statistics are the server's, for rows in
--- every state, with one participant and with three.
+-- CLUSTER copies tables by ptsort.  The rows, the transaction data in their
+-- headers, the order and the statistics equal those of the server's copy.  The
+-- tests have rows in every state, and one to three participants.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 \set SHOW_CONTEXT never
@@ -10,8 +10,8 @@ SET maintenance_work_mem = '4MB';
 CREATE SCHEMA clustered;
 SET search_path = clustered, public;
 
--- The contents of a table: everything in its row versions except their places,
--- the order of the visible ones, and the table's pg_class row.
+-- Returns the contents of a table: everything in its row versions except TIDs,
+-- the order of the visible rows, and data from the table's pg_class row.
 CREATE FUNCTION contents(tbl text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -24,8 +24,8 @@ BEGIN
 	RETURN result || (SELECT concat_ws(' ', '', reltuples, relfrozenxid, relminmxid) FROM pg_class WHERE oid = tbl::regclass);
 END $$;
 
--- Copies a table by the server and by ptsort, and rolls back; returns the
--- writer
+-- Copies a table by the server and by ptsort, and rolls back.  Returns 'same'
+-- and the number of participants, or the difference.
 CREATE FUNCTION copied(tbl text, index text, workers int DEFAULT 2) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	ours bool;
@@ -56,7 +56,8 @@ BEGIN
 	RETURN 'same, ' || participants;
 END $$;
 
--- Keys of every class; with many equal keys the server could choose an order
+-- Keys of every class.  No index has many equal keys, because the server copies
+-- rows with equal keys in any order.
 CREATE TABLE t (id int8, word text, few int2, num numeric, at timestamptz, pad text);
 INSERT INTO t SELECT hashint8(i), md5(i::text) || ' ' || i, i % 20, (i * 7919 % 10007) / 7.0, '2020-01-01 00:00+00'::timestamptz + i % 5003 * interval '1 day', repeat('p', i % 90)
 FROM generate_series(1, 3000) i;
@@ -70,7 +71,7 @@ CREATE INDEX t_expr ON t ((id % 1000), lower(word));
 SELECT index, copied('t', index, 0), copied('t', index, 1), copied('t', index, 2)
 FROM unnest(ARRAY['t_id', 't_word', 't_german', 't_two', 't_num', 't_at', 't_expr']) index;
 
--- with many slices, with little memory, with pages that are not full
+-- copies with many slices, with little memory, with pages that are not full
 SET ptsort_test.slices = 20;
 SET maintenance_work_mem = '1MB';
 SELECT copied('t', 't_word'), copied('t', 't_two');
@@ -83,7 +84,8 @@ SET ptsort_test.spill_entries = 100;
 SELECT copied('t', 't_id');
 RESET ptsort_test.spill_entries;
 
--- Rows: dead, updated, deleted, locked, in savepoints, in this transaction
+-- Rows: dead, updated, deleted, locked; some changed in savepoints or in this
+-- transaction
 UPDATE t SET few = few + 1 WHERE id % 10 = 1;
 DELETE FROM t WHERE id % 10 = 2;
 SELECT copied('t', 't_two');
@@ -105,7 +107,8 @@ SELECT copied('t', 't_id');
 VACUUM t;
 SELECT copied('t', 't_id');
 
--- Columns: dropped, added with and without a default, so that rows grow
+-- Columns: dropped, added without a default, and added with a default, which
+-- makes the copied rows longer
 CREATE TABLE columns (gone text, id int, a "char", gone2 int8, b text);
 INSERT INTO columns SELECT repeat('g', i % 300), -i, 'a', i, nullif(i % 3, 1)::text FROM generate_series(1, 2000) i;
 ALTER TABLE columns DROP gone, ADD c text DEFAULT repeat('c', 300), ADD d int;
@@ -138,7 +141,7 @@ CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (MINVALUE) TO (0);
 CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM (0) TO (MAXVALUE);
 INSERT INTO parted SELECT id, word FROM t;
 CREATE INDEX parted_word ON parted (word);
-UPDATE parted SET id = -id WHERE id % 7 = 1;	-- moves to the other partition
+UPDATE parted SET id = -id WHERE id % 7 = 1;	-- moves rows to the other partition
 SELECT copied('parted_1', 'parted_1_word_idx'), copied('parted_2', 'parted_2_word_idx');
 CREATE MATERIALIZED VIEW seen AS SELECT * FROM t;
 CREATE INDEX seen_id ON seen (id);
@@ -154,7 +157,7 @@ INSERT INTO parent SELECT id, word FROM t WHERE id < 0;
 INSERT INTO child SELECT few, word, id FROM t WHERE id > 0;
 SELECT copied('parent', 'parent_word'), copied('child', 'child_word');
 
--- All partitions, each in a transaction of its own
+-- CLUSTER copies all partitions, each in a transaction of its own.
 CLUSTER parted USING parted_word;
 SELECT index_name, role, tuples FROM ptsort_last_copy() WHERE participant IS NULL;
 SELECT count(*), count(*) FILTER (WHERE word < before) FROM (SELECT word, lag(word) OVER (ORDER BY ctid) AS before FROM parted_1) s;

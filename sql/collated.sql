@@ -1,17 +1,18 @@
--- Ordinary collations where words are useless or misleading: the order is
--- still the server's.
+-- Text for which words are useless or misleading, in ordinary collations: the
+-- order is still the server's.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 \set ECHO none
 \i :source/sql/include/order.sql
 \set ECHO all
 SET max_parallel_maintenance_workers = 4;
--- keys learn from any number of rows
+-- lets keys learn from any number of rows
 SET ptsort_test.learn_tuples = 0;
 CREATE EXTENSION IF NOT EXISTS citext;
 SELECT setseed(0.25);
 
--- In memory, spilled with several merges, with workers and slices
+-- Calls same_order() for builds in memory, builds that spill and merge several
+-- times, and builds with workers and slices.
 CREATE FUNCTION collated_same(tbl text, columns text, kind text DEFAULT '', rest text DEFAULT '',
 	condition text DEFAULT 'true')
 RETURNS text LANGUAGE sql RETURN same_order(tbl, columns, ARRAY[
@@ -77,9 +78,9 @@ ALTER TABLE collated_t ALTER c TYPE collated_domain;
 SELECT collated_same('collated_t', 'c'), collated_same('collated_t', 'n, c DESC');
 ALTER DOMAIN collated_domain DROP CONSTRAINT collated_domain_check;
 
--- Keys learn from the rows that come before memory is full; these rows lack
--- something: other characters, another prefix, any prefix.  Also a prefix that
--- ends within a character
+-- Keys learn from the rows that the sort reads before memory is full.  Later
+-- rows have other characters, another prefix, or no common prefix.  The last
+-- test has a prefix that ends within a character.
 CREATE TABLE collated_late AS
 SELECT 'https://example.com/' || hashint4(i) AS k FROM generate_series(1, 4100) i
 UNION ALL
@@ -100,15 +101,15 @@ TRUNCATE collated_late;
 INSERT INTO collated_late SELECT repeat(chr(97 + i % 2), 200000) || i % 20 FROM generate_series(1, 40) i;
 SELECT collated_same('collated_late', 'k'), collated_same('collated_late', 'k COLLATE collated_blind');
 
--- Full memory
+-- A build that fills memory
 TRUNCATE collated_late;
 INSERT INTO collated_late SELECT hashint4(i) FROM generate_series(1, 30000) i;
 SET maintenance_work_mem = '1MB';
 SELECT same_order('collated_late', 'k', '{"ptsort.parallel_workers = 0", "ptsort.parallel_workers = 1"}');
 RESET maintenance_work_mem;
 
--- Words leave few comparisons, and come from the collation's tables: without
--- the tables a collation of the C library has no words
+-- Words avoid most comparisons.  Words come from the collation's tables:
+-- without the tables, a collation of the C library has no words.
 CREATE FUNCTION collated_comparisons(name text, setting text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
 	result float8;
@@ -123,7 +124,7 @@ END $$;
 SELECT name, setting, collated_comparisons(name, setting) / collated_comparisons('ptsort_test.key_class', 'compared') < 0.2 AS few
 FROM (VALUES ('ptsort_test.key_class', 'auto'), ('ptsort.use_collation_tables', 'off')) v (name, setting);
 
--- Duplicates that are equal only by the collation
+-- Duplicates that are equal only in the collation
 CREATE TABLE collated_unique AS SELECT i, md5(i::text) AS k FROM generate_series(1, 1000) i;
 SELECT what, collated_same('collated_unique', what, 'UNIQUE')
 FROM unnest(ARRAY['k COLLATE collated_blind', 'k COLLATE collated_caseless DESC', '(k::citext)']) what;
@@ -131,7 +132,7 @@ INSERT INTO collated_unique SELECT 2000, upper(k) FROM collated_unique WHERE i =
 CREATE FUNCTION collated_attempts(what text, kind text DEFAULT 'UNIQUE', rest text DEFAULT '')
 RETURNS TABLE (result text, attempts int8) LANGUAGE plpgsql AS $$
 BEGIN
-	-- since 17, an index build runs with a restricted search path
+	-- since version 17, an index build has a restricted search path
 	RETURN QUERY SELECT replace(attempt(format('CREATE %s INDEX attempted ON collated_unique (%s) %s', kind, what, rest),
 		chance => '(?i)cee6[0-9a-f]*'), 'public.', ''), count(*)
 	FROM (VALUES (0), (90)) v (spill),
@@ -155,8 +156,9 @@ DROP COLLATION collated_caseless;
 DROP FUNCTION same_order, rows_by_index;
 DROP SEQUENCE same_order_calls;
 
--- a prefix of all strings that ends within an element of the collation, if the
--- server has that collation: no comparison contradicts its tables
+-- All strings have a prefix that ends within an element of the collation, if
+-- the server has the collation.  No comparison contradicts the collation's
+-- tables.
 CREATE TABLE collated_prefix AS
 SELECT CASE WHEN i % 2 = 0 THEN 'c''h' ELSE 'c''z' END || md5(i::text) AS x FROM generate_series(1, 100000) i;
 DO $$DECLARE

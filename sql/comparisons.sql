@@ -1,5 +1,5 @@
--- The number of comparisons of a sort: none where words decide, and at most
--- two for each tuple of random text in "C", for any memory and number of
+-- A sort makes no comparisons where words decide, and at most two for each
+-- tuple of random text in "C", with any amount of memory and any number of
 -- workers.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql

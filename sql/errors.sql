@@ -1,6 +1,6 @@
--- Builds that fail: the message, SQLSTATE and hints are the server's, nothing
--- is left behind, and the same session then builds (see attempt() in
--- same.sql).
+-- Builds that fail: the message, SQLSTATE and hints are the server's, the build
+-- leaves nothing behind, and the session can then build another index (see
+-- attempt() in same.sql).
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
@@ -40,8 +40,7 @@ CREATE TABLE errors_types (j json, p point, t text COLLATE "C");
 INSERT INTO errors_types SELECT '{}', '(1,1)', 'b' || i FROM generate_series(1, 10) i;
 SELECT what, attempt('CREATE INDEX attempted ON errors_types ' || what)
 FROM unnest(ARRAY['(j)', '(p)', '((t || (t COLLATE "en_US.utf8")))', '(t int4_ops)', '(t) INCLUDE ((t || ''x''))', '(nothing)']) what;
--- a comparison that fails at the second value it sees, and one that fails at
--- the last
+-- a comparison function that fails for one value
 CREATE FUNCTION fussy_cmp(int4, int4) RETURNS int4 IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
 $$BEGIN
 	IF $1 = 1500 OR $2 = 1500 THEN RAISE EXCEPTION 'not with me' USING ERRCODE = 'PT002', HINT = 'Leave 1500 out.'; END IF;
@@ -92,7 +91,7 @@ CREATE INDEX errors_i ON errors (small) WITH (parallel_workers = 2);
 RESET temp_file_limit;
 RESET ptsort_test.spill_entries;
 
--- Nothing is left, and the same session builds.
+-- The failed builds left nothing behind, and the same session can build.
 SELECT relname FROM pg_class WHERE relname IN ('attempted', 'errors_i');
 SELECT count(*) FROM pg_ls_tmpdir();
 SELECT count(*) FROM pg_locks WHERE locktype NOT IN ('virtualxid') AND pid = pg_backend_pid() AND relation >= 16384;

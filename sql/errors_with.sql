@@ -14,7 +14,7 @@ CREATE TABLE errors_server (a int) WITH (parallel_workers = 1, parallel_workers 
 CREATE TABLE errors_server (a int) WITH (parallel_workers = '2 MB');
 CREATE TABLE errors_server (a int) WITH (parallel_workers = 99999999999);
 
--- ptsort's
+-- ptsort's errors
 CREATE INDEX errors_i ON errors_with (a) WITH (parallel_workers = -1);
 CREATE INDEX errors_i ON errors_with (a) WITH (parallel_workers = 1025);
 CREATE INDEX errors_i ON errors_with (a) WITH (parallel_workers = x);
@@ -30,7 +30,7 @@ ALTER TABLE errors_with ADD c int UNIQUE WITH (parallel_workers = 1025);
 ALTER TABLE errors_with ADD EXCLUDE USING btree (a WITH =) WITH (parallel_workers = 1, parallel_workers = 1);
 CREATE TABLE errors_table (a int PRIMARY KEY WITH (parallel_workers = -1));
 
--- the same SQLSTATE
+-- SQLSTATEs of the server and of ptsort, which are equal
 DO $$
 DECLARE
 	command text;
@@ -51,7 +51,7 @@ BEGIN
 	END LOOP;
 END$$;
 
--- ptsort must not accept these
+-- ptsort must not accept parallel_workers in these statements
 CREATE INDEX errors_i ON errors_with USING hash (a) WITH (parallel_workers = 2);
 CREATE INDEX errors_i ON errors_with USING brin (a) WITH (parallel_workers = 2);
 CREATE INDEX errors_i ON errors_with (a) WITH (toast.parallel_workers = 2);

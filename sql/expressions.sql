@@ -55,7 +55,8 @@ FROM unnest(ARRAY[
 	'(a) WHERE NULL',
 	'(lower(b)) WHERE d = 1000']) what;
 
--- Functions that are not parallel safe: one participant for any request
+-- Functions that are not parallel safe: the build has one participant, even if
+-- the statement requests more
 SELECT what, same('expressions', what), same('expressions', what, '', 3) AS parallel
 FROM unnest(ARRAY['(unsafe(a))', '(restricted(a), b)', '(a) WHERE unsafe(a) < -10', '(b) WHERE restricted(d) = 2', '(lower(b), unsafe(d))']) what;
 
@@ -84,8 +85,8 @@ DROP FUNCTION fails, who, safe_sql, safe_plpgsql, safe_lookup, unsafe, restricte
 REVOKE CREATE ON SCHEMA public FROM ptsort_expressions_owner;
 DROP ROLE ptsort_expressions_owner;
 
--- a function that makes the planner look at the index during its build: the
--- server's error for a file without a metapage, with and without workers
+-- A function makes the planner look at the index during its build.  The error
+-- is the server's for a file without a metapage, with and without workers.
 CREATE TABLE expressions_own AS SELECT i FROM generate_series(1, 1000) i;
 CREATE FUNCTION look_at_own(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = public AS
 $$BEGIN PERFORM FROM expressions_own WHERE i = $1; RETURN $1; END$$;

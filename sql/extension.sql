@@ -1,5 +1,5 @@
--- The extension: how a session loads it, that its script depends on no search
--- path, and that every index is still there after it is dropped.
+-- The extension: a session can load it in several ways, its script does not
+-- depend on the search path, and dropping the extension drops no index.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 DROP EXTENSION IF EXISTS ptsort CASCADE;
@@ -9,7 +9,7 @@ SET client_min_messages = warning;
 CREATE TABLE extensions (a int, b text);
 INSERT INTO extensions SELECT i, 'b' || i FROM generate_series(1, 5000) i;
 
--- Not loaded: the server builds, and does not know the option
+-- Without ptsort, the server builds, and rejects ptsort's option
 CREATE INDEX extensions_server ON extensions (b);
 CREATE INDEX extensions_refused ON extensions (b) WITH (parallel_workers = 1);
 
@@ -33,7 +33,7 @@ WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_e
 SELECT hostile.ptsort_last_build();
 DROP SCHEMA hostile CASCADE;
 
--- The session that created the extension has it
+-- The session that created the extension can use ptsort
 SET ptsort.min_table_size = 0;
 CREATE INDEX extensions_a ON extensions (a) WITH (parallel_workers = 2);
 SELECT index_name, participant, role FROM friendly.ptsort_last_build();
@@ -41,7 +41,7 @@ CREATE UNIQUE INDEX extensions_b ON extensions (b DESC) INCLUDE (a) WITH (parall
 ALTER EXTENSION ptsort SET SCHEMA public;
 SELECT index_name, participant FROM ptsort_last_build();
 
--- A new session has it after a call of the function, or by the settings
+-- A new session loads ptsort by calling the function, or by the settings
 \c -
 SET client_min_messages = warning;
 CREATE INDEX extensions_refused ON extensions (b) WITH (parallel_workers = 1);
@@ -59,8 +59,8 @@ SELECT index_name, participant FROM ptsort_last_build();
 
 ALTER DATABASE :"DBNAME" RESET session_preload_libraries;
 
--- Nothing in the catalogs depends on the extension, and everything works
--- without it
+-- No catalog entry depends on the extension, and tables and indexes work
+-- without the extension
 SELECT count(*) FROM pg_depend
 WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'ptsort');
 SELECT relname, amname, amhandler, reloptions FROM pg_class c JOIN pg_am a ON a.oid = c.relam

@@ -1,5 +1,5 @@
--- Builds by one, two and four participants: the same index, and each one's
--- share.
+-- Builds by one, two and four participants: the index is always the same, and
+-- the report shows each participant's share.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 SET max_parallel_maintenance_workers = 4;
@@ -15,14 +15,14 @@ FROM (VALUES ('(a)', ''), ('(few DESC)', ''), ('(few NULLS FIRST, word)', ''), (
 	('(word) INCLUDE (few)', 'UNIQUE'), ('(lower(word), (up % 7))', ''), ('(a) WHERE few = 5', ''), ('(few) WITH (deduplicate_items = off)', ''),
 	('(up) WITH (fillfactor = 50)', '')) v (what, kind);
 
--- without the leader
+-- only the workers build
 SET ptsort_test.leader_participates = off;
 CREATE INDEX parallels_i ON parallels (word) WITH (parallel_workers = 2);
 SELECT index_name, participant, role FROM ptsort_last_build();
 SELECT role, sum(tuples) AS tuples, sum(runs) > 0 AS runs, sum(scan_ms) > 0 AS scan, sum(sort_ms) > 0 AS sort
 FROM ptsort_last_build() GROUP BY role ORDER BY role;
 SELECT bt_index_parent_check('parallels_i', true, true);
--- without workers the leader takes part again
+-- without workers, the leader builds
 DROP INDEX parallels_i;
 CREATE INDEX parallels_i ON parallels (word) WITH (parallel_workers = 0);
 SELECT participant, role, tuples FROM ptsort_last_build();
@@ -40,8 +40,8 @@ SELECT count(*) FILTER (WHERE participant IS NULL) AS totals,
 	sum(run_bytes) FILTER (WHERE participant IS NULL) = sum(run_bytes) FILTER (WHERE participant IS NOT NULL) AS run_bytes
 FROM ptsort_last_build();
 
--- number of participants: WITH, then the setting, then the server's cost
--- model, all within max_parallel_maintenance_workers
+-- WITH determines the number of workers, else the setting, else the server's
+-- cost model; max_parallel_maintenance_workers limits the number
 CREATE FUNCTION participants(statement text) RETURNS int8 LANGUAGE plpgsql AS $$
 BEGIN
 	DROP INDEX IF EXISTS parallels_i;
@@ -78,8 +78,8 @@ SELECT same('parallel_few', '(a)', '', 4), same('parallel_few', '(a) WHERE a = 6
 DELETE FROM parallel_few;
 SELECT same('parallel_few', '(a)', '', 4), same('parallel_few', '(a)');
 
--- work that several participants share, because each waits for the others:
--- equal keys from at least two participants, in the order of their TIDs
+-- Participants wait for each other, so that at least two read rows.  TIDs then
+-- decide the order of equal keys from different participants.
 CREATE TABLE parallel_shares (a int, pad text) WITH (fillfactor = 10);
 INSERT INTO parallel_shares SELECT i, repeat('p', 150) FROM generate_series(1, 400) i;
 CREATE FUNCTION key(int, int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
@@ -98,8 +98,8 @@ $$BEGIN
 END$$;
 SELECT same('parallel_shares', '(together(a, 3))', '', 3);
 SELECT count(*) FILTER (WHERE tuples > 0) > 1 AS shared FROM ptsort_last_build() WHERE participant IS NOT NULL;
--- text of very few rows, so that no participant learns from its own rows, and
--- some have none: each build ends
+-- Text in very few rows: no participant learns from its own rows, and some
+-- participants have no rows.  Every build must end.
 SELECT same('parallel_shares', '(together(a, 300) COLLATE "en_US.utf8")', '', 3);
 SET statement_timeout = '60s';
 DO $$BEGIN
@@ -111,7 +111,7 @@ DO $$BEGIN
 END$$;
 RESET statement_timeout;
 INSERT INTO parallel_shares VALUES (300, '');
--- (later servers say public.key)
+-- (later server versions print public.key)
 SELECT replace(attempt('CREATE UNIQUE INDEX attempted ON parallel_shares (key(a, 1000)) WHERE a % 50 = 0'), 'public.', '');
 
 DROP TABLE parallels, parallel_few, parallel_shares;

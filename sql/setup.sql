@@ -2,6 +2,6 @@
 -- installed ("make -C contrib/ptsort_test install"); include/session.sql loads
 -- it.
 LOAD 'ptsort_test';
--- The tests' tables are small: use all allowed workers, even where they do not
--- pay.
+-- The tests' tables are small: use all allowed workers, even if one participant
+-- would be faster.
 ALTER DATABASE :"DBNAME" SET ptsort_test.all_workers = on;

@@ -1,4 +1,4 @@
--- The size of the index is the server's, within one in a hundred, for ten
+-- The size of every index is within one percent of the server's, for twelve
 -- shapes, by one, two and four participants, in memory and with many runs.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql

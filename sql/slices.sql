@@ -1,5 +1,5 @@
 -- The final merge in slices: borders anywhere, every class of key, uniqueness
--- across borders.  ptsort_test.slices cuts small tables, too.
+-- across borders.  With ptsort_test.slices, ptsort cuts small tables, too.
 \set VERBOSITY terse
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
@@ -15,8 +15,8 @@ SELECT hashint4(i)::int8 AS k, i AS up, i % 3 AS few, 1 AS one,
 FROM generate_series(1, 20000) i;
 VACUUM (ANALYZE) slices;
 
--- Builds an index in this number of slices, checks it and returns its
--- participants.
+-- Builds an index in this number of slices, checks the index, and returns data
+-- from the report.
 CREATE FUNCTION slices_build(what text, slices int, OUT participants bigint, OUT tuples bigint, OUT pages_of_all boolean)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -34,7 +34,7 @@ FROM unnest('{k,up,few,one,c,p,l,n,"few, k","one, c","k DESC) INCLUDE (up",n) WH
 	 unnest('{1,2,7,12}'::int[]) slices, slices_build(what, slices) b
 ORDER BY 1, 2;
 
--- The same, sorted by comparisons, and by words that do not decide.
+-- The same builds, by words that do not decide, and by comparisons.
 SET ptsort_test.key_class = prefix;
 SELECT what, b.* FROM unnest('{k,few,n,"few, k"}'::text[]) what, slices_build(what, 12) b ORDER BY 1;
 SET ptsort_test.key_class = compared;
@@ -77,7 +77,7 @@ SELECT max(tuples) AS tuples FROM ptsort_last_build() WHERE index_name = 'slices
 SELECT bt_index_parent_check('slices_unique_k', true, true);
 CREATE UNIQUE INDEX slices_unique_n ON slices_unique (k) NULLS NOT DISTINCT;
 
--- Nothing to cut.
+-- An index without entries: there is nothing to cut.
 DELETE FROM slices_unique;
 CREATE INDEX slices_none ON slices_unique (k) WHERE c = 'x';
 SELECT bt_index_parent_check('slices_none', true, true);

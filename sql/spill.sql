@@ -1,5 +1,5 @@
--- Runs on tapes: the index is the same for every budget, length of runs and
--- merge order.
+-- Runs on tapes: the index is the same for every budget, run length and merge
+-- order.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
@@ -9,8 +9,8 @@ SELECT i * 7919 % 12007 AS random, i AS up, -i::int8 AS down, i % 10 AS few,
 FROM generate_series(1, 16000) i;
 ANALYZE spill;
 
--- The same with this budget, length of runs and merge order; also returns the
--- number of runs.
+-- Calls same() with this budget, run length and merge order.  Also returns data
+-- from the report.
 CREATE FUNCTION spilled(what text, kb int, spill_entries int, merge_order int, participants int,
 	OUT result text, OUT runs int8, OUT temp_bytes int8, OUT run_bytes int8, OUT peak int8)
 LANGUAGE plpgsql AS $$
@@ -23,22 +23,22 @@ BEGIN
 	FROM ptsort_last_build() b WHERE b.participant IS NULL;
 END $$;
 
--- budgets, with the runs that they cause; a serial build in memory has none
+-- different budgets cause different runs; a serial build in memory has no runs
 SELECT what, kb, s.result, s.runs > 1 AS runs, s.temp_bytes > 0 AS files
 FROM unnest(ARRAY['(random)', '(word COLLATE "C")', '(few, word)']) what, unnest('{1024,4096,65536}'::int[]) kb,
 	spilled(what, kb, 0, 0, 1) s;
 SELECT what, kb, s.result, s.temp_bytes > 0 AS files
 FROM unnest(ARRAY['(random)', '(word)']) what, unnest('{1024,65536}'::int[]) kb, spilled(what, kb, 0, 0, 3) s;
 
--- ptsort never merges runs that do not overlap, in any order: there
--- are only the initial runs, at most one more than full runs by each
--- participant.
+-- ptsort never merges runs that do not overlap, whatever the order of the runs.
+-- Then there are only initial runs, and each participant writes at most one run
+-- that is not full.
 SELECT what, participants, s.result, s.runs > participants AS several, s.runs <= 15 + participants AS unmerged
 FROM (VALUES ('(down)', 1), ('(down)', 3), ('(((up - 1) / 1000 * 5 % 16), up)', 1), ('(random)', 1), ('(random)', 3)) o (what, participants),
 	spilled(what, 4096, 1000, 2, participants) s;
 
--- short and long runs; merges of two, three, and all runs; keys in descending
--- order, whose runs do not overlap; many equal keys, whose TIDs decide
+-- Short and long runs; merges of two runs and of all runs; descending keys,
+-- whose runs do not overlap; many equal keys, which TIDs order.
 DELETE FROM spill WHERE up > 2500;
 VACUUM spill;
 SELECT what, participants, count(*), count(*) FILTER (WHERE result = 'same') AS same, min(s.runs) >= 2 AS runs, max(s.runs) > 50 AS many
@@ -51,18 +51,18 @@ SET ptsort_test.spill_entries = 1;
 SET ptsort_test.merge_order = 2;
 SELECT what, same('spill_few', what), same('spill_few', what, '', 3) AS parallel
 FROM unnest(ARRAY['(a)', '(word)', '(a, word DESC)']) what;
--- one row, none
+-- an index of one row, and an index of no rows
 TRUNCATE spill_few;
 INSERT INTO spill_few VALUES (1, 'one');
 SELECT same('spill_few', '(word)'), same('spill_few', '(word)', '', 3), same('spill_few', '(a) WHERE a > 1', '', 3);
 RESET ptsort_test.spill_entries;
 RESET ptsort_test.merge_order;
 
--- keys in ascending order make one run, which continues when memory is full
+-- keys in ascending order: one run continues each time memory is full
 SELECT result, runs FROM spilled('(up)', 4096, 100, 0, 1);
 
--- Temporary files hold the data once, and a few blocks for each tape, for any
--- number of merges; memory is within the budget.
+-- For any number of merges, temporary files hold the data once, plus a few
+-- blocks for each tape.  Memory stays within the budget.
 CREATE TABLE spill_large AS SELECT md5(i::text) COLLATE "C" AS word, md5((i % 777)::text) AS more FROM generate_series(1, 60000) i;
 CREATE FUNCTION spill_space(kb int, spill_entries int, merge_order int, workers int,
 	OUT participants int8, OUT runs int8, OUT run_bytes int8, OUT temp_bytes int8, OUT peak int8)
@@ -86,9 +86,9 @@ FROM data, (VALUES (1024, 0, 0, 0), (1024, 2000, 0, 0), (1024, 2000, 2, 0), (102
 		(1024, 0, 0, 2), (1024, 700, 2, 2), (8192, 0, 0, 2)) o (kb, spill_entries, merge_order, workers),
 	spill_space(kb, spill_entries, merge_order, workers);
 
--- One merge reads all runs, here 55, unless the budget lacks buffers for all
--- of them.  Participants write only initial runs and, in a worker, the run it
--- leaves.
+-- One merge reads all runs (here 55), unless the budget has too few buffers for
+-- them.  A participant writes only initial runs; a worker also writes the run
+-- that it leaves for the final merge.
 CREATE FUNCTION spill_passes(spill_entries int, workers int, OUT runs int8, OUT one_pass bool, OUT two_passes bool)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -114,9 +114,9 @@ SELECT what, same('spill_wide', what), same('spill_wide', what, '', 3) AS parall
 FROM unnest(ARRAY['(wide COLLATE "C")', '(wide COLLATE "en_US.utf8")', '((i % 3)) INCLUDE (wide)']) what;
 SELECT participant, tuples, runs > 1 AS runs FROM ptsort_last_build() WHERE participant IS NULL;
 
--- With ample memory, runs that others read are still no longer than a sort in
--- cache, unless that makes too many runs: at most 16 each, of 10 MB and more.
--- (The 200,000 tuples that keys learn from come first.)
+-- Even with ample memory, runs that other participants read fit into the CPU's
+-- cache, unless a participant would write more than 16 runs.  A run has at
+-- least 10 MB.  (Keys first learn from 200,000 tuples.)
 CREATE TABLE spill_short AS SELECT hashint8(i::int8) AS a, md5(i::text) COLLATE "C" AS word, i % 7 AS few FROM generate_series(1, 1300000) i;
 VACUUM ANALYZE spill_short;
 CREATE FUNCTION spill_short(columns text, OUT participants int8, OUT most int8, OUT several bool, OUT memory bool, OUT entries bool)

@@ -1,9 +1,10 @@
 -- Kinds of tables: the history of their rows, their columns, their storage,
--- and their relatives.  Each index is the server's.
+-- and their relatives.  Each index equals the server's.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
--- one, two and three participants; with ptsort's scan and the server's
+-- Compares builds by one, two and three participants; two participants read the
+-- table by the server's scan, the others by ptsort's.
 CREATE FUNCTION compared(tbl text, what text, kind text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	results text[];
@@ -15,8 +16,8 @@ BEGIN
 	RETURN CASE WHEN results = '{same,same,same}' THEN 'same' ELSE results::text END;
 END $$;
 
--- Columns: dropped, added later with and without a default, generated, of every
--- alignment, many of them, null in any place
+-- Many columns: dropped, added later with and without a default, generated, of
+-- every alignment, null in any place
 CREATE TABLE columns (gone1 text, a "char", b int8, c text, gone2 int8, d int2, e float8, f bool, g text, h name, i int4,
 	n int GENERATED ALWAYS AS (d * 100 + i) STORED);
 INSERT INTO columns SELECT 'gone', chr(40 + i % 50)::"char", nullif(i % 70, 3) * 1e10, CASE WHEN i % 4 > 0 THEN repeat('c', i % 200) END,
@@ -43,8 +44,8 @@ SELECT what, compared('stored', what)
 FROM unnest(ARRAY['(plain)', '(extended)', '(external)', '(main)', '(external COLLATE "en_US.utf8" DESC)', '(id) INCLUDE (extended)',
 	'((left(external, 400) || left(extended, 1000)))', '(left(external, 1000), main)', '(plain, extended)']) what;
 
--- Rows: dead, updated in place and elsewhere, locked, half vacuumed, frozen,
--- of this transaction, of savepoints that were rolled back
+-- Rows: dead, updated on the same page and elsewhere, locked, half vacuumed,
+-- frozen, written by this transaction and by savepoints that it rolled back
 CREATE TABLE rows (id int, a int, b text) WITH (fillfactor = 60, autovacuum_enabled = off);
 CREATE INDEX rows_a ON rows (a);
 INSERT INTO rows SELECT i, i % 50, 'b' || i FROM generate_series(1, 2500) i;
@@ -90,8 +91,8 @@ SELECT compared('rows', '(a)') AS all_pages_empty;
 INSERT INTO rows VALUES (1, 1, 'one');
 SELECT compared('rows', '(a)') AS one;
 
--- Keys: all null, all equal, two values, in long posting lists; with enough
--- blocks that the bytes of TIDs sort differently from the TIDs
+-- Keys: all null, all equal, two values, in long posting lists.  The table has
+-- enough blocks that the bytes of TIDs sort differently from the TIDs.
 CREATE TABLE keys (n int, s text, two bool, few int2) WITH (fillfactor = 10);
 INSERT INTO keys SELECT NULL, 'same', i % 2 = 0, i % 20 FROM generate_series(1, 8000) i;
 SELECT pg_relation_size('keys') / current_setting('block_size')::int > 300 AS blocks;
@@ -119,8 +120,8 @@ CREATE INDEX parted_i ON parted (c, b DESC) WITH (parallel_workers = 2);
 SELECT inhrelid::regclass, tree(inhrelid::regclass::text, false) IS NOT NULL FROM pg_inherits WHERE inhparent = 'parted_i'::regclass ORDER BY 1;
 SELECT index_name, count(*) FROM ptsort_last_build() GROUP BY 1;
 
--- Persistence and storage: unlogged, temporary, in another tablespace,
--- materialized, of another access method
+-- Persistence and storage: unlogged and temporary tables, another tablespace,
+-- materialized views, another table access method
 CREATE UNLOGGED TABLE unlogged AS SELECT i AS a, 'b' || i % 30 AS b FROM generate_series(1, 2000) i;
 CREATE TEMP TABLE temporary AS SELECT * FROM unlogged;
 CREATE MATERIALIZED VIEW materialized AS SELECT * FROM unlogged;
@@ -138,7 +139,7 @@ CREATE INDEX elsewhere_i ON part2 (b) TABLESPACE ptsort_elsewhere;
 SELECT pg_relation_filepath('elsewhere_i') LIKE 'pg_tblspc/%' AS elsewhere;
 SELECT bt_index_parent_check('elsewhere_i', true, true);
 
--- Rewritten tables: the indexes are those of a new table
+-- Rewritten tables: their indexes equal those of the server's REINDEX
 CREATE TABLE rewritten AS SELECT i % 100 AS a, md5(i::text) AS b, i AS c FROM generate_series(1, 2000) i;
 CREATE INDEX rewritten_a ON rewritten (a);
 CREATE UNIQUE INDEX rewritten_b ON rewritten (b) INCLUDE (c);

@@ -1,11 +1,11 @@
--- Which builds ptsort does: they show in ptsort_last_build().  (t/001_paths.pl
+-- Which builds ptsort does; ptsort_last_build() shows them.  (t/001_paths.pl
 -- tests all ways to build; t/004_log_lines.pl tests the reasons for leaving
 -- builds to the server.)
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_maintenance_workers = 2;
 
--- the evidence
+-- Returns the report's row of totals.
 CREATE FUNCTION last_build(OUT index_name text, OUT tuples int8)
 RETURNS SETOF record LANGUAGE sql AS
 $$SELECT index_name, tuples FROM ptsort_last_build() WHERE role = 'total'$$;
@@ -18,7 +18,7 @@ INSERT INTO takeover SELECT i, 'b' || i FROM generate_series(1, 5000) i;
 CREATE INDEX takeover_a ON takeover (a);
 SELECT * FROM last_build();
 
--- the index is an ordinary index, and works
+-- the result is an ordinary index that works
 CREATE INDEX takeover_b ON takeover (b text_pattern_ops, a)
 	WITH (fillfactor = 80, parallel_workers = 2, deduplicate_items = off);
 SELECT * FROM last_build();
@@ -39,7 +39,7 @@ SELECT index_name, participant, role, tuples, pages > 0 AS pages FROM ptsort_las
 CREATE UNIQUE INDEX takeover_fails ON takeover ((greatest(a, 2)));
 SELECT * FROM last_build();
 
--- ptsort also does rebuilds, CONCURRENTLY, constraints
+-- ptsort also does rebuilds, concurrent builds, and builds for constraints
 REINDEX INDEX takeover_a;
 SELECT * FROM last_build();
 CREATE INDEX CONCURRENTLY takeover_c ON takeover (a, b) WHERE a > 4000;
@@ -48,7 +48,7 @@ REINDEX INDEX CONCURRENTLY takeover_a;
 SELECT * FROM last_build();
 ALTER TABLE takeover ADD CONSTRAINT takeover_unique UNIQUE (a) WITH (parallel_workers = 1);
 SELECT * FROM last_build();
--- and temporary tables, unlogged tables, and partitions
+-- ptsort also builds on temporary tables, unlogged tables, and partitions
 CREATE TEMP TABLE takeover_temp AS SELECT * FROM takeover;
 CREATE INDEX takeover_temp_a ON takeover_temp (a) WITH (parallel_workers = 2);
 SELECT * FROM last_build();

@@ -65,7 +65,7 @@ INSERT INTO types_values VALUES
 	('ltree', $$format('a%s.b%s', r % 10, r)::ltree$$),
 	('cube', 'cube(ARRAY[r % 10, r]::float8[], ARRAY[r, 7]::float8[])');
 
--- Fill one table of one column and compare its indexes.
+-- Fills a table of one column of this type.
 CREATE FUNCTION types_fill(type text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	v text := (SELECT value FROM types_values v WHERE v.type = types_fill.type);
@@ -182,8 +182,8 @@ TRUNCATE types_words;
 INSERT INTO types_words VALUES ('aa'), ('b'), ('ba'), (U&'B\00c1');
 CREATE UNIQUE INDEX ON types_words (w);
 
--- Users' operator classes: a comparison of their own, the default one under
--- another name, one that treats different values as equal
+-- Users' operator classes: one treats different values as equal, one has the
+-- default comparison under another name, one reverses the order
 CREATE FUNCTION parity_cmp(int4, int4) RETURNS int4 LANGUAGE sql IMMUTABLE STRICT
 	RETURN (abs($1) % 2 - abs($2) % 2) * 3 + sign(abs($1) / 2 - abs($2) / 2)::int4;
 CREATE FUNCTION parity_lt(int4, int4) RETURNS bool LANGUAGE sql IMMUTABLE STRICT RETURN parity_cmp($1, $2) < 0;

@@ -1,7 +1,7 @@
 -- Unique indexes and constraints: duplicates, rows that are not duplicates,
--- and the message and SQLSTATE of the error.  Each statement also runs under
--- the server, and both errors must be the same.  (Of several duplicates an
--- error would name a random one, so each table here has one.)
+-- and the message and SQLSTATE of the error.  The server also runs each
+-- statement, and both errors must be the same.  (With several duplicates, an
+-- error could name any of them, so each table here has only one.)
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
@@ -22,8 +22,7 @@ FROM unnest(ARRAY['(a)', '(b)', '(c)', '(b COLLATE "en_US.utf8")', '(d, a)', '(d
 SELECT attempt('ALTER TABLE uniques ADD CONSTRAINT attempted PRIMARY KEY (a)');
 SELECT attempt('ALTER TABLE uniques ADD CONSTRAINT attempted UNIQUE (b) DEFERRABLE INITIALLY DEFERRED');
 SELECT attempt('ALTER TABLE uniques ADD CONSTRAINT attempted EXCLUDE USING btree (a WITH =)');
--- but no error where the predicate excludes it, or the difference is in the
--- key
+-- no error if the predicate excludes the duplicate
 SELECT attempt('CREATE UNIQUE INDEX attempted ON uniques (a) INCLUDE (b) WHERE a <> 17');
 -- the error does not show the key to a table owner who may not read the table
 CREATE ROLE ptsort_unique_owner;
@@ -89,7 +88,7 @@ SELECT attempt('CREATE UNIQUE INDEX attempted ON uniques ((c::float8))');
 -- many duplicates of one key, in every participant's part
 CREATE TABLE unique_many AS SELECT 1 AS a FROM generate_series(1, 20000);
 SELECT attempt('CREATE UNIQUE INDEX attempted ON unique_many (a)');
--- the last row of all is the second
+-- one duplicate: the last row of the table
 TRUNCATE unique_many;
 INSERT INTO unique_many SELECT i FROM generate_series(1, 20000) i UNION ALL SELECT 1;
 SELECT attempt('CREATE UNIQUE INDEX attempted ON unique_many (a)');

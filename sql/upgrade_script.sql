@@ -1,14 +1,15 @@
--- Upgrading from every older version gives the same extension as installing the
--- newest: the same members, with the same rows in the catalogs, the same comments
--- and privileges.
+-- Upgrading from every older version gives the same extension as installing
+-- the newest: the same members, with the same rows in the catalogs, the same
+-- comments and privileges.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 DROP EXTENSION IF EXISTS ptsort CASCADE;
 CREATE SCHEMA upgraded;
 SET search_path = upgraded, public;
 
--- All members of the extension: one row for each, with its row in its catalog.
--- The function leaves out numbers that differ between any two installations.
+-- Returns a row for each member of the extension, with the member's catalog
+-- row.  The function leaves out numbers that differ between any two
+-- installations.
 CREATE FUNCTION members(
 	OUT member text, OUT "row" jsonb, OUT definition text, OUT comment text,
 	OUT initial_privileges text)
@@ -38,7 +39,7 @@ BEGIN
 	END LOOP;
 END $$;
 
--- Installs one version and upgrades it to the default
+-- Installs a version and upgrades it to the default version.
 CREATE FUNCTION upgraded_from(version text) RETURNS SETOF text
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,7 +1,7 @@
 # The rules of the source tree: dependency arrows, version differences in one
 # place, sizes, and no paths of one machine.  Each rule is a function that
 # takes a tree and returns the tree's violations.  Each rule must also fail on
-# a tree that breaks it, which shows that the rule looks at all.
+# a tree that breaks it, which shows that the rule detects violations.
 #
 # Needs no assertions: it reads the sources
 use strict;
@@ -19,7 +19,7 @@ my $max_columns = 80;
 my $max_constants = 120;
 my $max_share = 0.25;
 
-# Files of a tree below the given directories, except what a build leaves.
+# Returns a tree's files below the given directories, except those of a build.
 sub files
 {
 	my ($top, $pattern, @dirs) = @_;
@@ -49,14 +49,14 @@ sub slurp
 	return scalar <$fh>;
 }
 
-# The names in an #include "..." of one file.
+# Returns the names in the #include "..." lines of a file.
 sub includes
 {
 	my ($path) = @_;
 	return slurp($path) =~ /^[ \t]*#[ \t]*include[ \t]+"([^"]+)"/mg;
 }
 
-# Layer of each source file, named by folder: the file's place in the
+# Returns the layer of each source file (folder/name): the file's place in the
 # Makefile's LAYERS, bottom first.
 sub layers
 {
@@ -73,8 +73,8 @@ sub layers
 	return \%rank;
 }
 
-# A source file includes only private headers of lower layers, by folder and
-# name, and the file is in LAYERS.
+# Of the private headers, a source file includes only those of lower layers, by
+# folder and name.  Every source file is in LAYERS.
 sub upward_includes
 {
 	my ($top) = @_;
@@ -120,8 +120,8 @@ sub scattered_folders
 }
 
 # Public headers, variants and everything in contrib include public headers
-# only.  Variants may also include their own prototypes and what is below all
-# layers; variants whose keys learn may include sortextras.h and key.h as well.
+# only.  Variants may also include variants.h, compat.h and util.h; variants
+# whose keys learn may include sortextras.h and key.h as well.
 sub private_includes
 {
 	my ($top) = @_;
@@ -168,8 +168,8 @@ sub large_folders
 	return grep { $lines{$_} > $max_share * $all } sort keys %lines;
 }
 
-# Somebody must keep each named number right, except numbers that another name
-# defines.
+# src may have only a limited number of numeric constants, because somebody must
+# keep each number right.  Constants that another constant defines do not count.
 sub many_constants
 {
 	my ($top) = @_;
@@ -221,7 +221,7 @@ sub macro_side_effects
 	return @bad;
 }
 
-# C functions longer than allowed, not counting the signature.
+# Returns C functions that are too long, not counting the signature.
 sub long_functions
 {
 	my ($top) = @_;
@@ -257,8 +257,9 @@ sub long_files
 	  files($top, qr/\.[ch]$/, 'src', 'include', 'contrib');
 }
 
-# Lines of C that are wider than allowed, with tabs of 4 columns.  Messages
-# stay in one piece, as in the server, so that readers can search for them.
+# Returns lines of C that are too wide, with tabs of 4 columns.  Messages stay
+# in one piece, as in the server's sources, so that readers can search for
+# them.
 sub wide_lines
 {
 	my ($top) = @_;
@@ -280,7 +281,7 @@ sub wide_lines
 	return @bad;
 }
 
-# ptsort.control's version is the version everywhere.
+# All files have the version of ptsort.control.
 sub versions_differ
 {
 	my ($top) = @_;
@@ -301,7 +302,7 @@ sub versions_differ
 	return @bad;
 }
 
-# Paths that exist on one machine only.
+# Returns paths that exist on one machine only.
 sub machine_paths
 {
 	my ($top) = @_;

@@ -1,9 +1,11 @@
-# Every path on which a btree is built: which program builds it, with how many
-# participants, and whether the index is sound and keeps no trace of ptsort.
+# Every path on which a btree is built: whether ptsort or the server builds it,
+# the number of participants, and that the index is sound and keeps no trace of
+# ptsort.
 #
-# The server's log is the evidence: ptsort.log_build writes a line when a build
-# starts, when it ends, and when ptsort leaves it to the server.  All paths run
-# twice, with workers allowed and with max_parallel_maintenance_workers = 0.
+# The server's log is the evidence: with ptsort.log_build, ptsort writes a line
+# when a build starts, when it ends, and when ptsort leaves it to the server.
+# All paths run twice, with workers allowed and with
+# max_parallel_maintenance_workers = 0.
 use strict;
 use warnings;
 use IPC::Run;
@@ -33,16 +35,16 @@ $node->start;
 my $db;             # the database that the paths run in
 my $max_workers;    # its max_parallel_maintenance_workers
 
-# Number of participants of a build that requests N workers.
+# Returns the number of participants of a build that requests N workers.
 sub asked
 {
 	my ($n) = @_;
 	return 1 + ($n < $max_workers ? $n : $max_workers);
 }
 
-# The expected CONCURRENTLY builds of these indexes when the statement requests
-# N workers.  If max_parallel_maintenance_workers is 0, the server does the
-# builds.
+# Returns the expected concurrent builds of these indexes if the statement
+# requests N workers.  If max_parallel_maintenance_workers is 0, the server does
+# the builds.
 sub concurrent
 {
 	my ($n, @indexes) = @_;
@@ -53,7 +55,7 @@ sub concurrent
 }
 
 # Checks that all indexes are sound and that no catalog entry stores the
-# request.
+# requested number of workers.
 sub check_indexes
 {
 	my ($name) = @_;
@@ -81,9 +83,9 @@ INSERT INTO t SELECT i, i % 10, -i, 'text ' || i FROM generate_series(1, 1000) i
 };
 
 # Runs SQL in a new session and compares its builds, in any order, with the
-# expected ones.  'error' is a pattern for an expected error, after which the
-# session goes on; 'output' is what the SQL must return; 'ignore' is a pattern
-# for builds that the log may or may not show.
+# expected builds.  'error' is a pattern for an expected error; the session then
+# continues.  'output' is the expected output.  'ignore' is a pattern for builds
+# that the log may or may not show.
 sub path
 {
 	my ($name, $sql, $expected, %opt) = @_;
@@ -109,7 +111,7 @@ sub path
 	check_indexes($name);
 }
 
-# An error that occurs before any build starts.
+# Checks that a statement fails before any build starts.
 sub refused
 {
 	my ($name, $sql, $error) = @_;
@@ -388,8 +390,8 @@ sub partitions
 		]);
 }
 
-# A request holds each time its statement runs, in every language, and only for
-# that statement.
+# A statement's request for workers applies each time the statement runs, in
+# every language, and to no other statement.
 sub languages
 {
 	path('DO and EXECUTE',
@@ -459,8 +461,8 @@ sub languages
 	}
 }
 
-# The statements of an extension's script, on servers that let a test install
-# one.
+# Statements in an extension's script, on servers that let a test install an
+# extension.
 sub extension_script
 {
 	my $dir = $node->basedir . '/extension';
@@ -480,7 +482,7 @@ ALTER TABLE s ADD CONSTRAINT u UNIQUE (b) WITH (parallel_workers = 3);
 	unlink glob("$dir/*");
 }
 
-# After an error nothing of the failed statement remains.
+# After an error, ptsort keeps no state of the failed statement.
 sub errors
 {
 	path('unique violation',
@@ -550,7 +552,7 @@ sub run_paths
 	unlike($dump, qr/workers/, "$name: the dump has no request");
 }
 
-# The ways to load the library into a session.
+# Checks the ways to load the library into a session.
 sub loading
 {
 	my $build = q{

@@ -1,5 +1,5 @@
 # pg_dump and pg_restore -j into a database that preloads ptsort: ptsort builds
-# every index of the restore, the index is sound, and its dump is unchanged.
+# every index, every index is sound, and both databases have the same schema.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;

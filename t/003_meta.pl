@@ -1,7 +1,6 @@
-# META.json is what PGXN reads: the fields of its Meta Spec 1.0.0, each of the
-# required kind, and our own rules in addition (the server's version, files
-# that exist).  Each rule must also fail on a copy of our file with one
-# mistake.
+# PGXN reads META.json.  The file must follow PGXN's Meta Spec 1.0.0 and our own
+# rules (the server's version, files that exist).  Each rule must also fail on a
+# copy of our file with one mistake.
 #
 # Needs no assertions: it reads META.json
 use strict;
@@ -22,8 +21,8 @@ my $condition = qr/(?:(?:[<>]=?|[!=]=)\s*)?$semver/;
 my $range = qr/0|$condition(?:,\s*$condition)*/;
 my $url = qr{[a-z][a-z0-9+.-]*://[^\s/]+(?:/\S*)?};
 
-# Kinds of values: each function takes a value and its place, and returns its
-# faults.
+# Kinds of values: each function takes a value and the value's place in the
+# file, and returns the value's faults.
 sub matching
 {
 	my ($pattern) = @_;
@@ -135,7 +134,7 @@ my $spec = fields(
 				: "$place: neither web nor url and type");
 		}));
 
-# The faults of a META.json
+# Returns the faults of a META.json.
 sub wrong
 {
 	my ($meta) = @_;

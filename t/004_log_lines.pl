@@ -1,7 +1,8 @@
 # Which output receives the lines about builds, table copies and sorts.  With
-# ptsort.log_build and ptsort.log_sort it is the server's log and no client, as
-# with log_statement; without them it is a client that asks for DEBUG1.  Then
-# the test checks the reasons for leaving builds and copies to the server.
+# ptsort.log_build and ptsort.log_sort, the server's log receives the lines,
+# and no client does.  Without these settings, a client that asks for DEBUG1
+# receives the lines.  The test also checks the reasons for leaving builds and
+# copies to the server.
 use strict;
 use warnings;
 use FindBin;
@@ -13,8 +14,8 @@ use Test::More;
 
 my $node = new_node('main');
 
-# The lines of ptsort in these messages, each after its level, except those
-# about indexes of TOAST tables, which the statements also build.
+# Returns ptsort's lines in these messages, each after its level.  Leaves out
+# lines about indexes of TOAST tables, which the statements also build.
 sub lines_in
 {
 	my ($messages) = @_;
@@ -36,7 +37,7 @@ sub lines_of
 		[ lines_in(slurp_file($node->logfile, $end)) ]);
 }
 
-# Lines without the parts that differ from run to run, such as times and
+# Returns lines without the parts that differ from run to run, such as times and
 # counts.
 sub shortened
 {
@@ -65,7 +66,8 @@ CLUSTER none USING none_id;
 my $czech = $node->safe_psql('postgres', q{
 SELECT quote_ident(min(collname)) FROM pg_collation WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu'});
 
-# Which output receives the lines.  A worker's lines go where the leader's go.
+# Which output receives the lines.  A worker's lines go where the leader's lines
+# go.
 my $sort = 'SET ptsort.sort = on; SET ptsort.min_sort_rows = 0';
 my $query = 'SELECT FROM (SELECT word FROM t ORDER BY word) s';
 my @statements = (
@@ -109,8 +111,8 @@ foreach (@statements)
 }
 
 
-# Why the server does a build or copy.  After one, ptsort reports no last build
-# or copy of the session.
+# Why the server does a build or copy.  If the server did it, ptsort reports no
+# last build or copy of the session.
 my $off = 'SET ptsort.enable = off';
 my $small = q{SET ptsort.min_table_size = '1GB'};
 my $no_workers = 'SET max_parallel_maintenance_workers = 0';

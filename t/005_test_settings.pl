@@ -1,7 +1,7 @@
 # The settings that force a path belong to ptsort_test, not to the library that
-# users install.  They change ptsort however a session loads ptsort_test,
-# parallel workers have the leader's values, and only superusers can change
-# them.
+# users install.  The settings change ptsort in whichever way a session loads
+# ptsort_test.  Parallel workers have the leader's values.  Only superusers can
+# change the settings.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -30,7 +30,7 @@ CREATE ROLE ordinary LOGIN;
 my @settings = qw(all_workers collation_rules key_class leader_participates
   learn_tuples merge_order server_pages slices spill_entries trust_collations);
 
-# ptsort alone
+# A session that loads only ptsort
 is( $node->safe_psql('postgres', q{
 CREATE EXTENSION ptsort;
 SELECT name FROM pg_settings WHERE name LIKE 'ptsort%' AND 'NOT_IN_SAMPLE' = ANY (pg_settings_get_flags(name))}),
@@ -77,7 +77,7 @@ foreach my $libraries ('ptsort_test', 'ptsort, ptsort_test', 'ptsort_test, ptsor
 }
 $node->safe_psql('postgres', 'ALTER DATABASE postgres RESET session_preload_libraries');
 
-# Values that are set before the library is loaded.
+# Values that a role or a database sets before a session loads the library.
 $node->safe_psql(
 	'postgres', q{
 ALTER ROLE one SUPERUSER;
@@ -97,7 +97,7 @@ $node->safe_psql('postgres', 'ALTER ROLE ordinary SET session_preload_libraries 
 is_deeply([ $err =~ /permission denied to set parameter "ptsort_test\.(\w+)"/g ],
 	\@settings, 'for superusers only') or diag($err);
 
-# The whole server
+# The whole server loads ptsort_test.
 $node->append_conf('postgresql.conf', q{
 shared_preload_libraries = 'ptsort_test'
 });

@@ -25,8 +25,8 @@ DELETE FROM t WHERE id % 10 = 3;
 VACUUM ANALYZE t;
 });
 
-# Digest of the rows' ctids in the order of a query, either read through the
-# index or sorted; the function checks that the plan does so.
+# digest() returns a digest of the rows' ctids in the order of a query.  It
+# checks that the plan reads the rows through the index, or that it sorts them.
 $node->safe_psql(
 	'postgres', q{
 CREATE FUNCTION digest(query text, by_index bool) RETURNS text LANGUAGE plpgsql AS $$

@@ -1,8 +1,8 @@
 # Builds that fail: when a worker exits or crashes, when a session cancels or
-# ends a process, after a timeout, and through users' mistakes.  The message is
-# the server's own, the same session then builds the index, and no worker,
+# ends a process, after a timeout, and because of users' mistakes.  The message
+# is the server's own, the same session then builds the index, and no worker,
 # temporary file or segment of shared memory is left.  018_fault_matrix.pl
-# tests the faults at each single point.
+# tests the faults at every point.
 #
 # Its log may have: background worker "parallel worker" \(PID [0-9]+\) was terminated by signal 9
 use strict;
@@ -32,8 +32,8 @@ CREATE FUNCTION fails(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE sql
 	AS $$SELECT 1 / ($1 - 15432)$$;
 });
 
-# Segments of a session that has built successfully and still lives, and of a
-# server without sessions.
+# The number of segments while a session exists that built an index, and the
+# number without sessions.
 my $create = 'CREATE INDEX i ON t (word)';
 $node->safe_psql('postgres', "$create; DROP INDEX i");
 my $segments = dsm_segments($node);
@@ -66,14 +66,14 @@ DROP INDEX i;
 	}
 	like($out, qr/^files: 0$/m, "$name: no file after the error");
 	my @builds = builds_since($node, $end);
-	# (the start is announced after the launch)
+	# (ptsort logs the start after it launches the workers)
 	like($builds[0], qr/: unended$/, "$name: failed in a build of ours");
 	is($builds[-1], 'i: 3', "$name: the same session builds");
 	check_nothing_left($node, $name, $segments);
 }
 
-# A fault in a worker.  The leader does not participate, for it could otherwise
-# do all the work before the worker starts.
+# Returns settings for a fault in a worker.  The leader does not participate,
+# because it could do all the work before the worker starts.
 sub fault
 {
 	my ($point, $action) = @_;
@@ -162,7 +162,7 @@ same_error(
 same_error('too large', 'VACUUM ANALYZE t', 'CREATE INDEX u ON t (big(id))');
 same_error('error in an expression', 'VACUUM ANALYZE t', 'CREATE INDEX u ON t (fails(id))');
 
-# A crash of a worker: the server restarts all sessions, then works again
+# A worker crashes: the server ends all sessions, recovers, and works again.
 my (undef, $err) = try_sql($node,
 	fault('build: after sort', 'kill') . "; $create");
 like($err, qr/terminating connection because of crash|server closed the connection/,

@@ -13,8 +13,8 @@ use Test::More;
 my $node = new_node('main', conf => "ptsort.parallel_workers = 2\n");
 my $end;
 
-# The rows are in the order of the table's blocks, so that each participant
-# gets some of the rows that the test is about.
+# The values follow the order of the table's blocks, so that each participant
+# gets some of the rows that the test changes.
 sub fill_table
 {
 	my ($name) = @_;
@@ -27,7 +27,7 @@ VACUUM ANALYZE $name;
 });
 }
 
-# A session that keeps a snapshot of the current rows.
+# Starts a session that keeps a snapshot of the current rows.
 sub old_snapshot
 {
 	my $session = $node->background_psql('postgres');
@@ -36,7 +36,7 @@ sub old_snapshot
 	return $session;
 }
 
-# Rows that the old snapshot finds through an index.
+# Returns the rows that the old snapshot finds through an index.
 my $by_index = 'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;';
 
 
@@ -97,8 +97,8 @@ DETAIL:  Key (id)=(12345) is duplicated.},
 end_session($old);
 
 
-# Broken HOT chains: older snapshots must not use the index, whichever process
-# found the chain.
+# Broken HOT chains: older snapshots must not use the index, no matter which
+# process found the chain.
 foreach my $leader ('on', 'off')
 {
 	fill_table('hot');
@@ -123,7 +123,7 @@ SELECT bt_index_parent_check('hot_a', true, true)});
 }
 
 
-# CONCURRENTLY while rows are inserted, updated and deleted.
+# CONCURRENTLY while other sessions insert, update and delete rows.
 fill_table('busy');
 $node->safe_psql('postgres', 'CREATE UNIQUE INDEX busy_id ON busy (id)');
 my $script = $node->basedir . '/busy.sql';

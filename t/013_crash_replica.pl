@@ -37,7 +37,7 @@ SELECT count(*) FROM (SELECT word FROM t ORDER BY word) s;
 };
 my $sound = "same_word\nt_few\nt_word\nu_word\n30000";
 
-# A crash right after the commit, before any checkpoint has part of the index
+# A crash right after the commit, before a checkpoint writes part of the index
 sub crash
 {
 	my ($node, $name) = @_;
@@ -113,7 +113,7 @@ SELECT md5(string_agg(ctid::text, ' ')) FROM (SELECT ctid FROM t ORDER BY few) s
 is($replica->safe_psql('postgres', $order),
 	$node->safe_psql('postgres', $order), 'replica: same order as on the primary');
 
-# The replica becomes the primary and goes on
+# The replica becomes the primary and continues to build
 $replica->promote;
 is( $replica->safe_psql(
 		'postgres', q{

@@ -1,7 +1,7 @@
-# The server accounts a build's resources to the statement and the database,
-# whichever process used them: WAL, temporary blocks and files,
-# temp_file_limit, temp_tablespaces, log_temp_files.  In these builds the
-# workers do all scanning and sorting, so the counted use is theirs.
+# The server accounts a build's resources to the statement and the database, no
+# matter which process used the resources: WAL, temporary blocks and files,
+# temp_file_limit, temp_tablespaces, log_temp_files.  In these builds, the
+# workers do all scanning and sorting, so the workers use these resources.
 use strict;
 use warnings;
 use FindBin;
@@ -84,7 +84,7 @@ my $logged = 0;
 $logged += $1 while $log =~ /temporary file: path ".*", size (\d+)/g;
 cmp_ok($logged, '>=', 40000 * 40, 'log_temp_files logs them');
 
-# temp_tablespaces: the build uses all of them
+# temp_tablespaces: the build uses all tablespaces in the list
 $end = log_end($node);
 $node->safe_psql('postgres',
 	"$workers_only SET ptsort.parallel_workers = 6; SET temp_tablespaces = one, two; REINDEX INDEX i"
@@ -95,7 +95,7 @@ $space{$1}++ while $log =~ m{temporary file: path "(base|pg_tblspc/\d+)/}g;
 is(join(' ', map { s{\d+}{N}r } sort keys %space),
 	'pg_tblspc/N pg_tblspc/N', 'all of temp_tablespaces are used');
 
-# temp_file_limit: the server's error, whichever process exceeds the limit
+# temp_file_limit: the server's error, no matter which process exceeds the limit
 my $segments = dsm_segments($node);
 foreach my $setup ("$workers_only SET ptsort.parallel_workers = 2;",
 	'SET ptsort.parallel_workers = 0;')

@@ -1,6 +1,6 @@
-# The number of participants of a build when fewer workers start than
-# requested, or none, or late, and when the build must be serial.  Also what
-# the statistics views show of the build.
+# The number of participants of a build if fewer workers start than requested,
+# if none starts or all start late, and if the build must be serial.  Also tests
+# what the statistics views show of the build.
 use strict;
 use warnings;
 use FindBin;
@@ -28,8 +28,8 @@ CREATE FUNCTION unsafe(int) RETURNS int IMMUTABLE PARALLEL UNSAFE LANGUAGE plpgs
 	AS 'BEGIN RETURN $1 + 1; END';
 });
 
-# Builds an index under these circumstances and returns its participants, after
-# a check that the index and the counts have all tuples.
+# Builds an index with these settings, checks that the index and the counts have
+# all tuples, and returns the number of participants.
 sub participants
 {
 	my ($setup, $what) = @_;
@@ -82,7 +82,7 @@ my $other = start_psql($node, "SET ptsort_test.fault = 'build: after scan:1:slee
 	'CREATE INDEX j ON other (id) WITH (parallel_workers = 3)');
 ok(wait_for_point($node, 'build: after scan', 3), 'another session has all workers');
 
-# What the views show of these workers meanwhile
+# What the views show while the other session uses the workers
 is( $node->safe_psql(
 		'postgres', q{
 SELECT count(*), count(DISTINCT query), count(query_id), count(DISTINCT query_id), count(DISTINCT leader_pid)
@@ -130,7 +130,7 @@ progress('build: after finish', 'leader', 'loading tuples in tree', '0|0|20000|2
 
 $node->stop;
 
-# Workers that start after the leader has scanned everything
+# Workers that start after the leader scanned the whole table
 $node = new_node('late', conf => q{shared_preload_libraries = 'ptsort, ptsort_test'});
 $node->safe_psql('postgres', q{
 CREATE TABLE t AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 20000) i;
@@ -139,8 +139,8 @@ my $segments = dsm_segments($node);
 my $late = q{SET ptsort_test.turns = 'build: worker start:worker after shared: wait:leader'};
 my $shares = q{SELECT string_agg(role || ' ' || tuples, ', ' ORDER BY participant) FROM ptsort_last_build() WHERE participant IS NOT NULL};
 
-# Each participant's share of t's tuples in an index, and in two that share a
-# scan
+# Each participant's share of t's tuples in an index, and in two indexes that
+# share a scan
 sub shares_of_index
 {
 	my ($turns, $what, $workers) = @_;

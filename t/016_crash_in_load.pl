@@ -1,6 +1,6 @@
 # A crash at each point of a load, in the leader and in a worker, loses only the
-# index that was being built: tables and old indexes are as before, and a new
-# build works.  A base backup taken there is complete with the WAL after it.
+# unfinished index: tables and old indexes are as before, and a new build works.
+# A base backup taken at such a point, with its later WAL, is complete.
 use strict;
 use warnings;
 use FindBin;
@@ -26,7 +26,7 @@ VACUUM ANALYZE;
 };
 $node->safe_psql('postgres', $fill);
 
-# What the tables contain, and whether the old index finds it.
+# Returns what the tables contain, and whether the old index finds all of it.
 my $state = q{
 SELECT count(*), sum(hashtext(few || word)) FROM t;
 SET enable_seqscan = off;
@@ -42,8 +42,8 @@ DROP INDEX t_word;
 };
 my $before = $node->safe_psql('postgres', $state);
 
-# Crashes the server during two builds, of a new index and of a rebuilt one,
-# while both are at this point.
+# Crashes the server during the build of a new index and the rebuild of an old
+# index, while both builds are at this point.
 sub crash
 {
 	my ($server, $point, $where, $create) = @_;
@@ -87,12 +87,13 @@ crash($node, $_, 'worker', $create) foreach @everybody;
 crash($node, $_, 'leader', $create) foreach @everybody[ 1, 3 ];
 crash($node, $_, 'all', $create) foreach @finish;
 
-# Base backups taken at four moments: when part of the file is written; when
-# pages are logged but not yet written, so that the backup's redo pointer is
-# after their WAL record and the copy of the file lacks them; when pages are
-# written but not yet compared with the redo pointer; and when only the
-# metapage is missing.  A checkpoint must not wait for the paused participants,
-# for it would wait for ever.  The copy gets the rest by WAL.
+# Base backups at four moments.  At the first, the build wrote part of the
+# file.  At the second, it logged pages but did not write them: the backup's
+# redo pointer is after the pages' WAL record, and the copied file lacks the
+# pages.  At the third, it wrote pages but did not compare the redo pointer.
+# At the last, only the metapage is missing.  A checkpoint must not wait for
+# the paused participants, because they do not continue.  WAL must supply what
+# the copied file lacks.
 $node->safe_psql('postgres', q{
 CREATE TABLE c AS SELECT few, word, md5(word) AS other FROM t;
 CREATE INDEX c_word ON c (word);
@@ -160,8 +161,8 @@ SELECT bt_index_parent_check('$index', true, true)}),
 $node->stop;
 command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'checksums');
 
-# The same for indexes that are not logged: the table is unlogged, or wal_level
-# is minimal and both table and index are new.
+# Crashes while the server does not log the index: the table is unlogged, or
+# wal_level is minimal and both table and index are new.
 my $minimal = new_node(
 	'minimal',
 	init => { extra => ['--data-checksums'] },

@@ -1,7 +1,7 @@
-# A build starts over when it finds that a collation contradicts its tables, here as
-# if the Czech "ch" were two letters.  The test covers every path to that point, early
-# and late.  Nothing of the first attempt is left, after a crash or on a replica
-# either.
+# A build starts over when it finds that a collation contradicts its tables.
+# Here ptsort reads the tables as if the Czech "ch" were two letters.  The test
+# covers every path on which a build finds the contradiction, early and late.
+# Nothing of the first attempt is left, even after a crash or on a replica.
 use strict;
 use warnings;
 use FindBin;
@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Same data as in t/043, which also tests the text of the warning.
+# The data are those of t/043, which also tests the text of the warning.
 my $fill = q{
 CREATE TABLE t (few int, word text COLLATE %1$s);
 INSERT INTO t SELECT i %% 5000, ('{ca,ch,cz,h,d}'::text[])[1 + i %% 5] || md5(i::text) FROM generate_series(1, 20000) i;
@@ -24,7 +24,7 @@ SELECT string_agg(relname || CASE WHEN pg_relation_size(oid) > 1.5 * 20000 * (36
 FROM pg_class WHERE relkind = 'i' AND oid >= 16384 AND relnamespace = 'public'::regnamespace
 	AND bt_index_parent_check(oid, true, true)::text = ''};
 
-# The indexes whose builds restarted since that log position.
+# Returns the indexes whose builds restarted since that log position.
 sub started_over
 {
 	my ($node, $offset) = @_;
@@ -60,10 +60,11 @@ $node->safe_psql('postgres', "$wrong; $memory; $build");
 is_deeply([ builds_since($node, $end) ], [ 't_word: 3', 't_word: 1' ], 'in memory: built by ptsort');
 is(started_over($node, $end), 't_word', 'in memory: it starts over');
 
-# Two runs, the first with a group of misplaced strings that no sort in memory
-# notices.  Such a sort checks every 32nd of 64 neighbours and those beside it; the
-# group begins after these strings and ends before the next check.  A merge with the
-# second run, which has no string of the group, does notice it.
+# Two runs; the first run has a group of misplaced strings that no sort in
+# memory notices.  A sort checks every 32nd of 64 neighbours and the strings
+# beside it.  The group begins after the checked strings and ends before the
+# next check.  A merge with the second run, which has no string of the group,
+# does notice it.
 sub fill_late
 {
 	my ($table, $run1, $smaller1, $run2, $smaller2) = @_;
@@ -76,7 +77,7 @@ FROM generate_series(1, $run2) i ORDER BY hashint4(i);
 };
 }
 
-# A serial build far along: it has written pages of level 1 by then.
+# A serial build finds the contradiction late, after it wrote pages of level 1.
 $node->safe_psql('postgres', fill_late('late', 10000, 33 + 64 * 150, 10000, 9600));
 $end = log_end($node);
 $node->safe_psql('postgres', qq{
@@ -113,7 +114,7 @@ check_nothing_left($node, 'all kinds', $segments);
 my $names = 't_again t_concurrently t_parallel t_second t_serial t_unique u_unlogged';
 is($node->safe_psql('postgres', $sound), $names, 'all kinds: sound, and no larger than once built');
 
-# Errors: in the second attempt, and a duplicate, whichever attempt finds it
+# Errors in the second attempt, and a duplicate that either attempt may find
 foreach my $case (
 	[ 'launch', "SET ptsort_test.fault = 'build: before launch:2:error'", qr/injected error/, 1 ],
 	[ 'stitch', "SET ptsort_test.fault = 'btload: stitch:1:error'", qr/injected error/, 1 ],
@@ -128,7 +129,7 @@ foreach my $case (
 	check_nothing_left($node, $name, $segments);
 }
 
-# A worker finds no slice left to load.  Only then does it learn of a contradiction in
+# A worker finds no slice left to load.  Then it learns of a contradiction in
 # the slice that the leader still reads.
 {
 	my $turns = new_node('turns', conf => "$conf\nshared_preload_libraries = 'ptsort, ptsort_test'\n");
@@ -146,7 +147,7 @@ SELECT bt_index_parent_check('edge_k', true, true)});
 	$turns->stop;
 }
 
-# A crash after the commit, then a replica
+# A crash after the commit, and then the same on a replica
 $names =~ s/ t_unique//;
 $node->stop('immediate');
 $node->start;
@@ -172,7 +173,8 @@ foreach my $stopped ($node, $replica)
 	command_ok([ 'pg_checksums', '--check', '-D', $stopped->data_dir ], 'checksums of ' . $stopped->name);
 }
 
-# wal_level = minimal: WAL has neither the index nor the removal of its first contents
+# wal_level = minimal: WAL has neither the index nor the removal of its first
+# contents
 $node = new_node('minimal', conf => "$conf\nwal_level = minimal\nmax_wal_senders = 0\nwal_skip_threshold = 0\n");
 $node->safe_psql('postgres', $fill);
 $end = log_end($node);

@@ -1,8 +1,8 @@
 # Faults as a matrix: at every named point that a build passes, in the leader
 # and in a worker, each kind of fault occurs.  Builds without faults supply the
 # list of points, which must contain all points that the sources name.  A build
-# gives the exact index or the expected error; then nothing is left, and the
-# next build works.
+# either creates a correct index or fails with the expected error.  Then nothing
+# is left, and the next build works.
 #
 # Its log may have: PANIC:  could not write to log file .*: No space left on device
 # Its log may have: \(PID [0-9]+\) was terminated by signal (6: Aborted|9: Killed)
@@ -21,9 +21,8 @@ use Time::HiRes qw(time);
 my $node = fault_node('main');
 my @configs = configurations();
 
-# The points of each configuration and role.  If an action does not depend on
-# the kind of build, one configuration for each point and role stands for the
-# others.
+# The points of each configuration and role.  For an action that does not depend
+# on the kind of build, the test uses one configuration for each point and role.
 my (@pairs, %reached, %first);
 foreach my $config (@configs)
 {
@@ -47,8 +46,8 @@ note(scalar(keys %reached) . ' points, ' . @first . ' with roles, ' . @pairs . '
 my %count;
 my $begin;
 
-# Reports on an action's cells: their number, the ones that went wrong, and the
-# number that had an error.
+# Reports an action's cells: the number of cells, the wrong results, and the
+# number of cells that had an error.
 sub report
 {
 	my ($action, $cells, $failed, @bad) = @_;
@@ -60,9 +59,9 @@ sub report
 }
 
 
-# Faults that a session survives.  For each action: the SQLSTATE that it must
-# cause if it acted.  "late": the action can come too late, or the server can
-# do without what the action withholds.
+# Faults that a session survives.  Each action has the SQLSTATE that it must
+# cause if it acted.  "late" means that the action can come too late, or that
+# the server can do without the resource.
 my %expected = (
 	error => { state => 'XX000' },
 	palloc => { state => '53200', late => 1 },
@@ -71,8 +70,8 @@ my %expected = (
 	full_temp => { state => '53100' },
 	full_index => { state => '53100' });
 
-# Why the result of a cell is wrong; '' if it is right.  A full disk harms only
-# processes that write.
+# Returns why a cell's result is wrong, or '' if it is right.  A full disk harms
+# only processes that write.
 sub wrong
 {
 	my ($action, $result) = @_;
@@ -144,14 +143,14 @@ special('workers cannot be forked', { %$no_turns, fault => 'build: before launch
 special('workers die at birth', { %$no_turns, fault => 'build: before launch:1:no_start' }, $failed_to_start, '55000');
 special('no space for a segment', { %$no_turns, fault => 'ambuild: begin:1:full_segment' },
 	qr/could not (?:resize|write).*No space left/, '53100');
-# less than the largest of three shares takes: earlier cells may have put the
-# table in order, so that each participant writes one run
+# The limit is less than the largest of three shares.  Earlier cells may have
+# put the table in order, so that each participant writes one run.
 special('temp_file_limit',
 	{ set => q{SET temp_file_limit = '40kB'}, reset => 'RESET temp_file_limit' },
 	qr/temporary file size exceeds "?temp_file_limit/, '53400');
-# the postmaster registers a worker, and its leader then has no memory to note
-# that: no process will end the worker, so it must see by itself that no
-# process waits for it
+# The postmaster registers a worker, but the leader has no memory to note that.
+# No process will end the worker, so the worker itself must notice that no
+# leader waits for it.
 special('a worker that its leader does not know',
 	{ %$no_turns, fault => 'build: before launch:1:palloc:leader' }, qr/out of memory/, '53200') foreach 1 .. 4;
 special('no worker is allowed',
@@ -191,7 +190,7 @@ end_all('kill', $lost, sub { wait_for_restart($node, @_) }, sample(6, @first));
 end_all('full_wal', $lost, sub { wait_for_restart($node, @_) }, sample(5, @of_leader));
 end_all('stop', $lost, sub { restart_node($node) }, sample(6, @first));
 
-# A session that was parallel has a segment until its backend has ended.
+# A session that ran a parallel build has a segment until its backend ends.
 wait_for_end($node);
 is($node->safe_psql('postgres', 'SELECT segments()'), $base_segments, 'no segment is left');
 

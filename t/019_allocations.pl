@@ -1,10 +1,10 @@
-# Every allocation fails once: in builds of all kinds and copies of tables the
-# first one fails, then the second, and so on, in the leader and in workers.
-# Each time the build ends with the server's own error, or does without that
-# memory; nothing is left, and the next build works.
+# Every allocation fails once.  In builds of all kinds and copies of tables, the
+# first allocation fails, then the second, and so on, in the leader and in
+# workers.  Each time the build fails with the server's own error, or does
+# without the memory.  Nothing is left, and the next build works.
 #
-# Serial builds fail at every allocation, parallel builds and copies at every
-# n-th one unless PTSORT_FAULTS=all.
+# In serial builds, every allocation fails.  In parallel builds and copies,
+# every n-th allocation fails, or every allocation with PTSORT_FAULTS=all.
 use strict;
 use warnings;
 use FindBin;
@@ -19,7 +19,7 @@ use Time::HiRes qw(time);
 my $node = fault_node('main');
 my $total = 0;
 
-# The same kinds of builds, but of a small table that limits the number of
+# The configurations of Faults.pm, on a small table that limits the number of
 # allocations.
 my %config = map { $_->{name} => $_ } configurations();
 foreach my $config (values %config)
@@ -28,9 +28,9 @@ foreach my $config (values %config)
 	$config->{create} =~ s/ON t /ON tiny / or $config->{create} =~ s/'t'/'tiny'/;
 }
 
-# The number of allocations of a build without a failure, counted after some
-# builds that failed: an error's freed memory contexts stay in the server's
-# cache, and later builds reuse them.
+# Returns the number of allocations of a build without a failure.  Some builds
+# fail before the count: the server caches the memory contexts that an error
+# frees, and later builds reuse them.
 sub count_allocations
 {
 	my ($config, $role, $fault) = @_;
@@ -43,12 +43,11 @@ sub count_allocations
 	return $results[-1]{counted};
 }
 
-# The server's message where its SQLSTATE is not 53200: for a file, and for a
-# hash table without memory for its directory (hash_create then raises an
-# XX000).
+# The server's messages whose SQLSTATE is not 53200: for a file, and for a hash
+# table without memory for its directory (hash_create then raises XX000).
 my $refused = qr/Cannot allocate memory|failed to initialize hash table/;
 
-# The fault of a build in which one allocation failed, '' if none.
+# Returns the problem of a build in which one allocation failed, or ''.
 sub wrong
 {
 	my ($result) = @_;
@@ -110,9 +109,9 @@ foreach my $kind (sort keys %step)
 	walk('sibling', 'worker', $kind, 2 * $step);
 }
 
-# Copies last: they put the table in order.  The number of allocations in a
-# build of an ordered table depends on which participant gets which of its few
-# blocks
+# Copies are last, because they put the table in order.  In a build on an
+# ordered table, the number of allocations depends on the blocks that each
+# participant gets.
 foreach my $kind (sort keys %step)
 {
 	my $step = $step{$kind};

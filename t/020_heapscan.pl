@@ -1,8 +1,8 @@
 # The scan of the table, for tables in every state that a page can have.
 # Indexes that ptsort builds, with and without workers, hold exactly the
 # entries (key and ctid, of dead tuples too) of the server's builds.  The
-# scan's other results are the same as well: rows counted, broken HOT chains,
-# warnings.
+# scan's other results also equal the server's: the number of rows, broken HOT
+# chains, warnings.
 use strict;
 use warnings;
 use FindBin;
@@ -19,7 +19,8 @@ shared_buffers = 1MB
 my $last_found;
 
 # The contents of an index: the number of entries, and the sum of their hashes.
-# Each hash covers the key and the row it points to.  amcheck checks the order.
+# The hash of an entry covers the key and the entry's row.  amcheck checks the
+# order.
 $node->safe_psql(
 	'postgres', q{
 CREATE EXTENSION pageinspect;
@@ -39,9 +40,9 @@ CREATE FUNCTION found(index text) RETURNS text LANGUAGE sql AS $$
 $$;
 });
 
-# The number of pages that the scans in these messages read, and the number of
-# pages left to the server's rules, summed over all participants.  "server" if
-# the server did the scan.
+# Returns the number of pages that the scans in these messages read, and the
+# number of pages that they left to the server's rules.  Both are sums over all
+# participants.  Returns "server" if the server did the scan.
 sub pages_in
 {
 	my ($messages) = @_;
@@ -56,7 +57,7 @@ sub pages_in
 	return "$pages/$server";
 }
 
-# Warnings, in sorted order, without psql's prefix.
+# Returns warnings, in sorted order, without psql's prefix.
 sub warnings_in
 {
 	my ($messages) = @_;
@@ -71,9 +72,9 @@ sub participants_in
 }
 
 # The ways to build: by the server, and by ptsort without and with workers.
-# The scan judges a page the same way for every index, so builds with workers
-# are only for the first and last index of a test, and those by workers alone
-# for the first.
+# The scan judges a page the same way for every index.  So builds with workers
+# are only for a test's first and last index, and builds by workers alone are
+# only for the first index.
 my $server = { name => 'server', set => 'ptsort.enable = off' };
 my $serial = { name => 'serial', participants => 1, set => 'ptsort.parallel_workers = 0' };
 my $parallel = { name => '2 workers', participants => 3, set => 'ptsort.parallel_workers = 2' };
@@ -84,7 +85,7 @@ my $workers = {
 };
 my $server_pages = 'SET ptsort_test.server_pages = on';
 
-# The script of one build, which also returns what the build found.
+# Returns a script of one build; the script also prints what the build found.
 sub build_script
 {
 	my ($build, $table, $create, %opt) = @_;
@@ -174,7 +175,7 @@ sub compare
 	}
 }
 
-# A session with an open transaction.
+# Starts a session with an open transaction.
 sub session
 {
 	my ($begin) = @_;
@@ -183,13 +184,13 @@ sub session
 	return $session;
 }
 
-# A session that may still see all current rows.
+# Starts a session that may still see all current rows.
 sub old_snapshot
 {
 	return session('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 }
 
-# A table with room for HOT updates.
+# Creates a table with room for HOT updates.
 sub fill_table
 {
 	my ($name, %opt) = @_;
@@ -202,7 +203,7 @@ INSERT INTO $name SELECT i, i * 7 % 1000, 'b ' || i, CASE WHEN i % 3 > 0 THEN i 
 });
 }
 
-# For builds beside sessions whose locks prevent dropping the index.
+# For builds while other sessions have locks, which prevent dropping the index.
 my %undone = (begin => 'BEGIN;');
 
 my @all = ('(id)', '(b, c)', '(c, a)', '((id + a)) WHERE a > 100');
@@ -234,18 +235,18 @@ foreach my $old (0, 1)
 	}
 }
 
-# Redirected line pointers, by pruning: no index, and several updates of each
-# row.
+# Pruning redirects line pointers: the table has no index, and each row has
+# several updates.
 fill_table('t');
 $node->safe_psql('postgres', "UPDATE t SET a = a + 1 WHERE id % 3 = 0; VACUUM t") foreach (1 .. 3);
 cmp_ok(
 	$node->safe_psql(
 		'postgres', q{SELECT count(*) FROM heap_page_items(get_raw_page('t', 0)) WHERE lp_flags = 2}),
-	'>', 10, 'redirected: there are such');
+	'>', 10, 'redirected: the page has redirected line pointers');
 compare('redirected', 't', \@all);
 
-# With these few buffers the scans are synchronized: each begins where another
-# one is.
+# The server has so few buffers that it synchronizes the scans: each begins in
+# the middle of the table, at another scan's position.
 compare('from the middle', 't', \@all,
 	begin => 'BEGIN; SELECT FROM (SELECT b FROM t OFFSET 2500 LIMIT 1) q;');
 compare('redirected', 't', \@all, kind => 'CONCURRENTLY');
@@ -288,8 +289,8 @@ compare('own changes', 't', [ '(id)', '(b)' ], kind => 'UNIQUE', begin => $chang
 compare('own table', 'own', \@all, begin => 'BEGIN; CREATE TABLE own AS SELECT id, a, b, c FROM t;');
 
 
-# Rows of other transactions in progress, which released their locks early: the
-# build warns, and a unique index waits, even for a row updated by HOT.
+# Other transactions are in progress and released their locks early.  A build
+# warns about their rows, and a unique index waits, even for a HOT update.
 sub other_changes
 {
 	my ($changes) = @_;
@@ -319,7 +320,7 @@ foreach my $workers (0, 3)
 				"SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"),
 			"$label: waits");
 		$other->query_safe($fate);
-		$build->query('SELECT 1');    # not query_safe(): there are warnings
+		$build->query('SELECT 1');    # not query_safe(), which fails on warnings
 		is_deeply([ builds_since($node, $log) ], [ 'i: ' . ($workers + 1) ], "$label: built");
 		like(pages_in(slurp_file($node->logfile, $log)), qr{^\d+/[1-5]$}, "$label: some pages by the server");
 		is( $node->safe_psql(
@@ -339,7 +340,7 @@ DROP INDEX i, s}),
 end_session($_) foreach $other, $keep;
 
 
-# Columns: dropped, added with a default and without, generated, repeated, of
+# Columns: dropped, added with and without a default, generated, repeated, of
 # all lengths and alignments, compressed and out of line, all kinds of NULL.
 $node->safe_psql(
 	'postgres', q{
@@ -374,9 +375,9 @@ INSERT INTO short SELECT i, i, i, i FROM generate_series(1, 1000) i;
 compare('columns of fixed length', 'short', [ '(a)', '(c)', '(d, a)', '(b, c)' ]);
 
 
-# Rows that move to pages not yet scanned, and have their hints set, while a
-# CONCURRENTLY build waits at its first row: the build's snapshot must not see
-# these rows twice.
+# While a concurrent build waits at its first row, rows move to later pages, and
+# a scan sets their hint bits.  The build's snapshot must not see these rows
+# twice.
 $node->safe_psql(
 	'postgres', q{
 CREATE FUNCTION waiting(int) RETURNS int IMMUTABLE LANGUAGE plpgsql
@@ -402,7 +403,7 @@ is( $node->safe_psql('postgres',
 	't|', 'moving rows: the index has each once') or diag($mover->{err});
 
 
-# Scans that the server does: in a serializable transaction.
+# In a serializable transaction, the server does the scan.
 compare(
 	'serializable', 't', ['(id)'],
 	kind => 'CONCURRENTLY',
@@ -410,8 +411,8 @@ compare(
 	server_pages => undef);
 
 
-# While other sessions insert, update (HOT or not), delete and lock all the
-# time.
+# Builds while other sessions continuously insert, update (HOT or not), delete
+# and lock rows.
 fill_table('t');
 $node->safe_psql('postgres', 'ALTER TABLE t ADD PRIMARY KEY (id); CREATE INDEX t_c ON t (c)');
 my $script = $node->basedir . '/changes.sql';

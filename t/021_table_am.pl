@@ -1,7 +1,7 @@
 # Tables of an access method that cannot scan in parallel, such as Citus's
-# columnar tables.  The access method's planner hook forbids parallel work,
-# whichever library is loaded first, and no request for workers overrules the
-# hook.
+# columnar tables.  The access method's planner hook forbids parallel work, no
+# matter whether its library or ptsort is loaded first.  No request for workers
+# overrules the hook.
 use strict;
 use warnings;
 use FindBin;
@@ -23,8 +23,7 @@ INSERT INTO serial_am SELECT i, md5(i::text) FROM generate_series(1, 20000) i;
 INSERT INTO parallel_am SELECT * FROM serial_am;
 });
 
-# Runs statements, the last of which leaves indexes on the table; checks the
-# indexes.
+# Runs statements that leave indexes on the table, and checks the indexes.
 sub builds
 {
 	my ($table, $statements) = @_;
@@ -90,7 +89,7 @@ foreach my $order ('ptsort, ptsort_test', 'ptsort_test, ptsort')
 		"$order: left to the server");
 }
 
-# The start line gives the reason.
+# The log line at the start of the build states the reason.
 my $end = log_end($node);
 $node->safe_psql('postgres',
 	'CREATE INDEX i ON serial_am (word) WITH (parallel_workers = 2)');

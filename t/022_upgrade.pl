@@ -1,6 +1,6 @@
-# A new library replaces the old one while a session has the old one loaded.
-# The session's workers load the new library, and raise an error instead of
-# reading data that they do not understand.
+# A new library replaces the old library, which a session has loaded.  The
+# session's workers load the new library, and raise an error instead of reading
+# data that they do not understand.
 #
 # Runs alone: it replaces the library that all servers load
 use strict;
@@ -18,7 +18,7 @@ plan skip_all => "cannot replace the installed library"
   unless -w $directory && -w $library;
 
 # Puts another library in place, as an installation does: sessions that loaded
-# the old one keep it.
+# the old library keep it.
 sub replace_library
 {
 	my ($content) = @_;
@@ -35,7 +35,7 @@ my $original = do { local $/; <$old> };
 close $old;
 END { replace_library($original) if defined $original }
 
-# Another build differs only in the stamp.
+# A library from another compilation differs only in the stamp.
 my $rebuilt = $original;
 my $stamps = $rebuilt =~ s/(ptsort build )(\d)/$1 . ($2 + 1) % 10/ge;
 is($stamps, 1, 'the library has its stamp once');

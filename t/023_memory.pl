@@ -1,4 +1,4 @@
-# A build's budget covers all that its sorts hold: entries, buffers, samples
+# A build's budget covers all memory of its sorts: entries, buffers, samples
 # and tables of learned keys, and the data that each run leaves in memory.
 # ptsort_last_build() reports the peak of this memory; ptsort_test.log_memory
 # logs the real size of ptsort's memory contexts, in each process.
@@ -58,8 +58,8 @@ SELECT peak_memory_bytes, runs FROM ptsort_last_build() WHERE participant IS NOT
 	return ([ map { $_->[0] } @rows ], [ values %held ], max(map { $_->[1] } @rows), $points);
 }
 
-# Checks that the reported memory is true and within the budget, of at least 1
-# MB each.
+# Checks that the reported memory is correct, and within a budget of at least
+# 1 MB for each participant.
 sub check_build
 {
 	my ($columns, $megabytes, $workers, $learns, $table) = @_;
@@ -68,7 +68,7 @@ sub check_build
 	my ($said, $held, $runs, $points) = build($columns, "${megabytes}MB", $workers, $table // 't');
 
 	cmp_ok(max(@$said), '<=', $budget, "$name: within the budget");
-	# (contexts also have room for expected entries, which no process touches)
+	# (contexts also have memory for expected entries, which no process touches)
 	cmp_ok(sum(@$held), '<=', 1.1 * sum(@$said) + 32768 * @$said, "$name: no more than they say");
 	cmp_ok(sum(@$held), '>=', 0.7 * sum(@$said), "$name: no less either");
 	like($points, qr/textcode: learn/, "$name: something was learned") if $learns;
@@ -85,8 +85,8 @@ foreach my $collation ('"C"', @collations)
 {
 	foreach my $case ([ 1, 0 ], [ 1, 1 ], [ 1, 3 ], [ 2, 1 ], [ 4, 0 ], [ 4, 3 ], [ 8, 2 ], [ 64, 1 ])
 	{
-		# text in "C" that fits in memory needs no code; for 8 MB the need
-		# depends on the participant that decides
+		# text in "C" that fits in memory needs no code; with 8 MB, the
+		# participant that decides may or may not need one
 		my $fits = $case->[0] == 8 ? undef : $case->[0] < 8;
 		check_build("url COLLATE $collation", @$case, $collation eq '"C"' ? $fits : 1);
 	}
@@ -102,8 +102,8 @@ foreach my $case ([ 1, 0 ], [ 1, 3 ], [ 2, 1 ], [ 16, 0 ])
 	check_build('number, url, random', @$case, undef);
 }
 
-# Long strings after many short ones: a participant keeps its scratch for
-# entries from one run to the next, and uses less of it for fewer entries.
+# Long strings after many short strings: a participant keeps its scratch memory
+# for entries from run to run, and uses less of this memory for fewer entries.
 # (The planner expects so many rows that each run fills the memory.)
 $node->safe_psql(
 	'postgres', q{
@@ -135,7 +135,7 @@ SELECT method FROM ptsort_last_sort()});
 	is("$count $method", '1060000 in-memory sort', 'a growing array: one sort in memory');
 }
 
-# The result is the server's for every budget.
+# The index equals the server's for every budget.
 my $order = q{
 SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off;
 SELECT md5(string_agg(ctid::text, ' ')) FROM (SELECT ctid FROM t ORDER BY %s) s;

@@ -1,6 +1,6 @@
-# Sorts of other extensions, by ptsort_parallel(), that fail: a worker exits or
-# crashes, a process raises an error, a session cancels the sort, or a timeout
-# ends it, in every phase.  The same session then sorts, and no worker,
+# Sorts by ptsort_parallel() for other extensions fail in every phase: a worker
+# exits or crashes, a process raises an error, a session cancels the sort, or a
+# timeout ends the sort.  The same session can then sort, and no worker,
 # temporary file or segment of shared memory is left.
 #
 # Its log may have: background worker "parallel worker" \(PID [0-9]+\) was terminated by signal 9
@@ -29,8 +29,8 @@ CREATE FUNCTION expected() RETURNS text LANGUAGE sql
 	AS $$SELECT md5(string_agg(hashtext(w)::text, ' ' ORDER BY w)) FROM t$$;
 });
 
-# The sort, as a stream or in slices; its result tells the number of
-# participants and whether the order is right.
+# Returns the SQL of a sort, whose result comes as a stream or in slices.  The
+# query returns the number of participants, and whether the order is right.
 sub sort_sql
 {
 	my ($how) = @_;
@@ -46,7 +46,7 @@ is($node->safe_psql('postgres', sort_sql($ways{$_})), 'participants: 3, right', 
   foreach sort keys %ways;
 my $segments = dsm_segments($node);
 
-# Run a sort that fails, then one in the same session.
+# Runs a sort that fails, and then another sort in the same session.
 sub fails_then_sorts
 {
 	my ($name, $setup, $statement, $expected) = @_;
@@ -64,8 +64,8 @@ $sort;
 	check_nothing_left($node, $name, $segments);
 }
 
-# A fault in a process of that role.  A worker passes "merge: begin" first for
-# a slice that it reads: it does not merge its own runs.
+# A fault in the leader or in a worker.  A worker first passes "merge: begin"
+# for a slice that it reads, because it does not merge its own runs.
 foreach my $way (sort keys %ways)
 {
 	my $statement = sort_sql($ways{$way});
@@ -95,7 +95,7 @@ foreach my $way (sort keys %ways)
 	}
 }
 
-# Ends a worker, or cancels the leader, while the workers sleep.
+# Another session ends a worker, or cancels the leader, while workers sleep.
 sub disturb
 {
 	my ($function, $what, $statement, $point) = @_;
@@ -123,7 +123,7 @@ foreach my $way (sort keys %ways)
 		"$way: a terminated worker");
 }
 
-# A crash of a worker: the server restarts all sessions, then works again.
+# A worker crashes: the server ends all sessions, recovers, and works again.
 my (undef, $err) = try_sql($node,
 	"SET ptsort_test.fault = 'build: after sort:1:kill:worker'; $sort");
 like($err, qr/terminating connection because of crash|server closed the connection/,

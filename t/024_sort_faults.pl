@@ -1,11 +1,11 @@
-# Sorts of minimal tuples and of values with faults: each allocation fails
-# once, each named point raises an error or receives a cancel at its first and
-# second passage, and the disk is full.  Each time the sort is right or ends
-# with the fault's own error; nothing is left, and the next sort is right.
+# Faults in sorts of minimal tuples and of values: each allocation fails once,
+# each named point raises an error or receives a cancel at its first and second
+# passage, and the disk is full.  Each time the sort is right or ends with the
+# fault's own error.  Nothing is left, and the next sort is right.
 # (ptsort_test_model compares every tuple with the server's sort, which is
 # complete before anything can fail.)
 #
-# Every n-th allocation fails; the date decides which ones.  With
+# Every n-th allocation fails; the date decides which allocations fail.  With
 # PTSORT_FAULTS=all every allocation fails once.
 use strict;
 use warnings;
@@ -19,8 +19,7 @@ use Test::More;
 
 my $node = fault_node('main');
 
-# Runs a sort and returns its SQLSTATE, its message, and anything it left
-# behind.
+# Runs a sort; returns its SQLSTATE, its message, and what the sort left behind.
 $node->safe_psql('postgres', q{
 CREATE FUNCTION sort(arguments text, OUT state text, OUT message text, OUT left_over text)
 LANGUAGE plpgsql AS $$
@@ -60,7 +59,7 @@ foreach my $sort (@sorts)
 {
 	my ($name, $setup, $arguments) = @$sort;
 
-	# the points that the sort passes, and the number of its allocations
+	# find the points that the sort passes, and count its allocations
 	my $out = $node->safe_psql('postgres', qq{
 $setup;
 SELECT count(*) FROM ptsort_test_model($arguments);

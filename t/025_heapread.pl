@@ -1,7 +1,7 @@
 # Pages that the scan copies from the table's file instead of reading them into
-# buffers: which pages it copies and which it does not.  The scan must never
-# miss changes that only buffers have, and the server's statistics and errors
-# must be the same.
+# buffers.  The test checks which pages it copies.  The scan must never miss
+# changes that only buffers have.  Statistics and errors must equal those of the
+# server's scan.
 use strict;
 use warnings;
 use FindBin;
@@ -11,8 +11,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# The server reads a table of more than a quarter of the buffers through a
-# ring; ptsort copies pages of these tables only.
+# The server reads a table through a ring if the table is larger than a quarter
+# of the buffers.  ptsort copies pages only of such large tables.
 my $node = new_node(
 	'main',
 	init => { extra => ['--data-checksums'] },
@@ -22,7 +22,7 @@ bgwriter_lru_maxpages = 0
 checkpoint_timeout = 1h
 });
 
-# Makes a table of this number of rows, eight or nine to a page.
+# Creates a table of this number of rows, with eight or nine rows on a page.
 sub fill_table
 {
 	my ($name, %opt) = @_;
@@ -36,14 +36,14 @@ INSERT INTO $name SELECT i, i * 7919::int8 % 100003, repeat('x', 850) FROM gener
 });
 }
 
-# Writes out all buffers and empties them.
+# Writes all buffers to disk and empties them.
 sub empty_buffers
 {
 	$node->restart;
 }
 
-# Builds an index of t and checks it.  Returns the number of the table's pages,
-# the number judged by copies, and the faults (nothing if there are none).
+# Builds an index on t and checks the index.  Returns the number of the table's
+# pages, the number of pages that the scan copied, and the index's problems.
 sub build
 {
 	my (%opt) = @_;
@@ -91,7 +91,7 @@ plan skip_all => 'this system cannot tell what it has in its cache'
 is($wrong, '', 'no page in buffers: sound');
 cmp_ok($copied, '>', 0.9 * $pages, 'no page in buffers: nearly all are copied');
 
-# the same with workers, and with an expression and a predicate
+# copies with workers, and with an expression and a predicate
 empty_buffers();
 ($pages, $copied, $wrong) = build(workers => 2);
 is($wrong, '', 'workers: sound');
@@ -101,7 +101,7 @@ empty_buffers();
 is($wrong, '', 'expressions: sound');
 cmp_ok($copied, '>', 0.9 * $pages, 'expressions: nearly all are copied');
 
-# and by an MVCC snapshot
+# copies in a scan with an MVCC snapshot
 foreach my $workers (0, 2)
 {
 	empty_buffers();
@@ -110,7 +110,7 @@ foreach my $workers (0, 2)
 	cmp_ok($copied, '>', 0.9 * $pages, "concurrently, $workers workers: nearly all are copied");
 }
 
-# Statistics: the build reads each block once, whatever the source.
+# Statistics: the build counts one read of each block, copied or not.
 empty_buffers();
 is( $node->safe_psql(
 		'postgres', q{
@@ -124,8 +124,8 @@ FROM pg_statio_user_tables now, before, LATERAL (SELECT pg_relation_size('t') / 
 WHERE relname = 't'}) =~ s/\A\s+//r,
 	't', 'blocks read are counted');
 
-# Changes that only buffers have: rows updated, inserted or deleted a moment
-# ago.
+# Changes that only buffers have: a session just updated, inserted or deleted
+# rows.
 $node->safe_psql('postgres', 'UPDATE t SET a = -a WHERE id % 400 = 1; INSERT INTO t SELECT i, i, i FROM generate_series(20001, 20100) i; DELETE FROM t WHERE id % 500 = 7');
 foreach my $workers (0, 2)
 {
@@ -135,8 +135,8 @@ foreach my $workers (0, 2)
 	cmp_ok($copied, '<', $pages - 20, "changed in buffers, $workers workers: some are not");
 }
 
-# Hint bits are not set: the scan must read those pages into buffers.  After
-# that, copies suffice.
+# Hint bits are not set: the scan must read the pages into buffers.  Later scans
+# can copy the pages.
 fill_table('t');
 empty_buffers();
 ($pages, $copied, $wrong) = build();
@@ -193,7 +193,7 @@ foreach my $from (0, 300)
 	$node->stop;
 }
 
-# A page that is broken: the server's own error, as by its own build.
+# A broken page: the error equals that of the server's build.
 open my $table, '+<:raw', $file or die "$file: $!";
 seek $table, 700 * 8192 + 5000, 0;
 print $table 'broken';
@@ -207,8 +207,8 @@ foreach my $workers (0, 2)
 is($node->safe_psql('postgres', "SET zero_damaged_pages = on; SET ptsort.parallel_workers = 0; CREATE INDEX i ON t (a); SELECT count(*) FROM pg_class WHERE relname = 'i'"),
 	'1', 'zero_damaged_pages is obeyed');
 
-# While other sessions set hint bits and prune pages, which no table lock
-# prevents.  (t/020 tests sessions that release these locks early.)
+# Other sessions set hint bits and prune pages; no table lock prevents these
+# changes.  (t/020 tests sessions that release their locks early.)
 fill_table('t');
 $node->safe_psql('postgres', 'UPDATE t SET a = a + 1 WHERE id % 3 = 0');
 empty_buffers();

@@ -1,7 +1,7 @@
-# An index of more than one file of 1 GB, written by one participant, which
-# extends the file page by page, and by several, which write on both sides of
-# the border at the same time.  The index's pages are nearly empty, so that few
-# rows are enough.
+# An index of more than one file of 1 GB.  One participant extends the file page
+# by page; several participants write on both sides of the border between files
+# at the same time.  The index's pages are nearly empty, so that few rows are
+# enough.
 use strict;
 use warnings;
 use FindBin;

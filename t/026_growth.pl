@@ -1,6 +1,6 @@
-# An index file that many participants write grows ahead of them, and in the end is
-# no larger than necessary: for all kinds of entries, after errors, full disks and
-# crashes, and on a replica.
+# If many participants write an index, its file grows before they need the
+# pages, and is finally no larger than necessary: for all kinds of entries,
+# after errors, full disks and crashes, and on a replica.
 use strict;
 use warnings;
 use FindBin;
@@ -31,9 +31,9 @@ CREATE %1$s TABLE %2$s_tiny AS SELECT * FROM %2$s LIMIT 10;
 VACUUM ANALYZE %2$s;
 };
 
-# Builds an index with many participants, then again with the server.  ptsort's
-# index must be sound, all of its blocks must be pages, and it must be as large as
-# the server's except for pages at the ends of slices.
+# Builds an index by ptsort with many participants, and then by the server.
+# ptsort's index must be sound, and all its blocks must be pages.  Its size must
+# equal that of the server's index, except for pages at the ends of slices.
 sub compare_with_server
 {
 	my ($node, $index, $table, $columns) = @_;
@@ -69,9 +69,9 @@ foreach my $columns ('random', 'few', 'nulls', 'wide', 'wide, random')
 }
 compare_with_server($node, 'many_ten', 'many_tiny', 'random');
 
-# No process waits for the one that holds the lock, so a worker that exits with the
-# lock held ends the build.  A disk is full where the file grows, or before: the
-# error is the server's, and nothing is left.
+# No process waits for the process that holds the lock, so a worker that exits
+# while it holds the lock ends the build.  If the disk is full when the file
+# grows or before, the error is the server's, and nothing is left.
 my $create = 'CREATE INDEX failed ON many (random, wide) TABLESPACE space';
 my $segments = dsm_segments($node);
 my $files = "SELECT count(*) FROM pg_tablespace t, pg_ls_dir('pg_tblspc/' || t.oid) dir, "
@@ -97,7 +97,8 @@ is($node->safe_psql('postgres', "$create; SELECT bt_index_parent_check('failed',
 	'then the index is built');
 $node->stop;
 
-# A crash after the commit, with unlogged and logged tables, and a replica that follows
+# A crash after the commit, with unlogged and logged tables, and a replica that
+# follows
 my $primary = new_node(
 	'primary',
 	init => { allows_streaming => 1, extra => ['--data-checksums'] },

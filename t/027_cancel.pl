@@ -1,7 +1,8 @@
-# Cancels at random moments of builds, copies and sorts: each statement ends
-# with the server's error, or ended before, and leaves nothing behind.
+# Cancels builds, copies and sorts at random moments.  Each statement ends with
+# the server's error, unless it ended before the cancel, and leaves nothing
+# behind.
 #
-# The time that a cancel takes is reported, not tested.  To measure it, run
+# The test reports the time that a cancel takes.  To measure this time, run
 # PTSORT_CANCELS=100 PTSORT_CANCEL_ROWS=5000000 TAP_ONLY=1 TESTS=t/027_cancel.pl make check
 use strict;
 use warnings;
@@ -58,17 +59,17 @@ my $cancel = q{SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
 WHERE application_name = 'victim' AND backend_type = 'client backend' AND state = 'active' AND query !~ '^SET'};
 my $begun = $cancel =~ s/pg_cancel_backend\(pid\)/pid/r;
 
-# Runs a statement and, if $after is defined, cancels it after that number of
-# seconds.  Returns psql's messages, and the seconds from the statement's start
-# or the cancel to its end.
+# Runs a statement.  If $after is defined, cancels the statement after $after
+# seconds.  Returns psql's messages, and the number of seconds from the start,
+# or from the cancel, to the end of the statement.
 sub run
 {
 	my ($settings, $statement, $after) = @_;
 	my $psql = start_psql($node, "SET application_name = 'victim'", $settings,
 		"BEGIN", $statement, 'ROLLBACK');
 
-	# (psql may end before a query sees its statement; only a pump notices
-	# that)
+	# (psql may end before the query sees its statement; only pump_nb()
+	# notices its end)
 	until ($canceller->query_safe($begun))
 	{
 		last unless $psql->{run}->pumpable;

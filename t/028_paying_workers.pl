@@ -1,6 +1,6 @@
-# Which builds start workers if ptsort.parallel_workers or the server's cost
-# model allows some: builds that workers make faster.  WITH (parallel_workers)
-# and the table's option start workers anyway.
+# If ptsort.parallel_workers or the server's cost model allows workers, ptsort
+# starts only workers that make the build faster.  With WITH (parallel_workers)
+# or the table's option, ptsort always starts the workers.
 use strict;
 use warnings;
 use FindBin;
@@ -15,7 +15,7 @@ ptsort_test.all_workers = off
 maintenance_work_mem = '256MB'
 });
 
-# ptsort estimates the size from pg_class, so no table needs millions of rows.
+# ptsort estimates the size from pg_class, so the tables here have few rows.
 $node->safe_psql('postgres', q{
 CREATE TABLE small AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 20000) i;
 CREATE TABLE large AS TABLE small;
@@ -30,7 +30,8 @@ sub believe
 		"UPDATE pg_class SET reltuples = $rows WHERE relname = 'large'");
 }
 
-# What start lines report before the key: "name: participants, reason"
+# Returns a part of the log lines at the start of builds: "name: participants,
+# reason".
 sub starts
 {
 	my ($sql) = @_;
@@ -98,7 +99,7 @@ like(starts("$limit; CLUSTER large USING large_word"),
 is(starts("SET ptsort.parallel_workers = 0; REINDEX INDEX large_word"),
 	'large_word: 1, ptsort.parallel_workers = 0', 'no workers allowed');
 
-# The number of rows from which one worker pays depends on the key
+# The minimum number of rows for which one worker pays off depends on the key.
 SKIP:
 {
 	skip 'needs two CPUs', 4 if $cpus < 2;
@@ -111,7 +112,8 @@ SKIP:
 	is(starts("$one; $drop (word COLLATE \"en_US.utf8\")"),
 		'x: 2, ptsort.parallel_workers = 1', '300,000 strings');
 
-	# One scan for two indexes: the second build has the workers of the first
+	# One scan for two indexes: the second build has as many workers as the
+	# first
 	believe(10_000_000);
 	is(starts("SET min_parallel_table_scan_size = 0; $one; REINDEX TABLE large"),
 		join('; ', map { "$_: 2, ptsort.parallel_workers = 1" } qw(large_word x)),

@@ -33,8 +33,8 @@ local %ENV = (
 	PGPORT => $node->port,
 	PATH => "$bindir:$ENV{PATH}");
 
-# Runs bench.py, or a program beside it, with these arguments.  Returns its
-# status and results.json.
+# Runs bench.py, or another program in its directory, with these arguments.
+# Returns the program's status and its results.json.
 sub bench
 {
 	return program($bench, @_);
@@ -53,7 +53,7 @@ sub program
 	return ($good, -f $file ? decode_json(slurp_file($file)) : undef, $out);
 }
 
-# Warm, in parallel, with runs on disk
+# Builds of a cached table, in parallel, with runs on disk
 my ($good, $results, $out) = bench('--rows', 20000, '--runs', 2, '--memory', '1MB',
 	'--shapes', 'int8,text_c,url_en,path_c', '--check');
 ok($good, 'warm');
@@ -90,7 +90,7 @@ like(slurp_file("$out/chart.svg"), qr/<svg .*int8, random.*<\/svg>/s, 'chart');
 like(slurp_file("$out/timeline-text_c.svg"), qr/<svg .*ptsort, worker.*<\/svg>/s,
 	'timeline');
 
-# Cold and serial; --keep keeps the table
+# Serial builds of a table that is not cached; --keep keeps the table
 ($good, $results) = bench('--rows', 20000, '--runs', 1, '--cache', 'cold',
 	'--workers', 0, '--shapes', 'int8', '--keep');
 ok($good, 'cold');
@@ -100,7 +100,7 @@ is(scalar(@{ $results->{shapes}[0]{$_}[0]{participants} }),
   foreach qw(server ptsort);
 like($node->safe_psql('postgres', '\dt'), qr/plain_20000_/, 'the table is kept');
 
-# A build that the benchmark cannot compare gives an error, not a number.
+# If the benchmark cannot compare a build, it reports an error, not a number.
 ($good, $results) = bench('--rows', 20000, '--runs', 1, '--shapes', 'int8',
 	'--workers', 9, '--keep');
 ok(!$good, 'too few workers: status');
@@ -110,7 +110,7 @@ like($results->{shapes}[0]{reason}, qr/participants, not 10/, 'too few workers: 
 command_fails_like([ 'python3', $bench, 'run', '--shapes', 'none', '--out', $out ],
 	qr/unknown shape none; there are: int8 /, 'unknown shape');
 
-# Sorts: every way of use, in memory and on disk
+# Sort benchmark: all kinds of sorts, in memory and on disk
 my $sorts = "$dir/sortbench.py";
 ($good, $results, $out) = program($sorts, '--scale', 0.005, '--runs', 1,
 	'--budgets', '2GB,4MB', '--by', 'cpu', '--shapes',
@@ -150,9 +150,9 @@ like(slurp_file("$out/chart-4MB.svg"), qr/<svg .*top 100: int8.*<\/svg>/s,
 command_fails_like([ 'python3', $sorts, 'run', '--shapes', 'none', '--out', $out ],
 	qr/unknown none; there are: int8 /, 'sorts: unknown shape');
 
-# Queries: every way of use, and small sorts, which ptsort does here as well.
-# There are enough rows for a worker's sort by ICU to read the collation's
-# tables
+# Query benchmark: all kinds of queries, and small sorts, which ptsort does here
+# as well.  There are enough rows that a worker's sort by ICU reads the
+# collation's tables.
 my $queries = "$dir/querybench.py";
 ($good, $results, $out) = program($queries, '--rows', 70000, '--reps', 1, '--by', 'cpu',
 	'--min-rows', 0, '--shapes',
@@ -175,8 +175,8 @@ command_like([ 'python3', $queries, 'report', $out ],
 command_fails_like([ 'python3', $queries, 'run', '--shapes', 'none', '--out', $out ],
 	qr/unknown none; there are: order_url /, 'queries: unknown');
 
-# Scaling: each number of participants, the parts of its builds, and a picture;
-# checkpoints, also on a slow disk
+# Scaling benchmark: each number of participants, the phases of the builds, and
+# a picture; checkpoints, also on a slow disk
 my $scale = "$dir/scale.py";
 my $slow_disk = PostgreSQL::Test::Utils::tempdir();
 command_ok([ 'cc', '-shared', '-fPIC', '-o', "$slow_disk/slowdisk.so", "$dir/slowdisk.c",
@@ -223,7 +223,8 @@ command_fails_like([ 'python3', $scale, 'run', '--out', $out, @scale, '--slow-di
 command_fails_like([ 'python3', $scale, 'run', '--out', $out, '--slow-disk', 50 ],
 	qr/--slow-disk needs --checkpoints/, 'scale: a slow disk, and no checkpoints');
 
-# Files: every way, cold and warm, beside the other programs that are installed
+# File benchmark: all kinds of files, cold and warm, by ptsort and by the other
+# installed programs
 my $files = "$dir/filebench.py";
 ($good, $results, $out) = program($files, '--records', '20000,30000', '--kinds', 'ascii,skewed',
 	'--most-others', 20000, '--runs', 1, '--memory', '256MB', '--little', '8MB',

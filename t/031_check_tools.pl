@@ -1,6 +1,7 @@
-# The tools behind make check and its relatives can fail: they find what they
-# look for in servers' logs, they allow a test's exceptions to that test only,
-# and a difference from the server's own suites counts unless it is listed.
+# The scripts of make check and similar targets must fail when they should.
+# They find bad lines in servers' logs, and allow a test's exceptions only to
+# this test.  A difference from the server's own suites counts unless a file
+# lists it.
 #
 # Needs no assertions: it tests scripts
 use strict;
@@ -21,8 +22,8 @@ sub write_file
 	return "$dir/$name";
 }
 
-# Runs a piece of shell with the functions of tally.sh; returns its status and
-# output.
+# Runs a piece of shell with the functions of tally.sh; returns the shell's
+# status and output.
 sub shell
 {
 	my ($script) = @_;
@@ -115,18 +116,18 @@ is((shell("count '$log' 255; echo \$passed \$failed"))[1], "1 1\n", 'a program t
 is((shell("count_child x sh -c 'echo 3 passed, 1 failed'; echo \$passed \$failed"))[1],
 	"3 passed, 1 failed\n3 1\n", 'a script within a script');
 is((shell("count_child x sh -c 'echo 3 passed, 0 failed; echo == kept: x; exit 1'; echo \$passed \$failed"))[1],
-	"3 passed, 0 failed\n== kept: x\n3 1\n", 'one that fails without a number');
+	"3 passed, 0 failed\n== kept: x\n3 1\n", 'a script that fails without a number');
 is((shell("count_child x sh -c 'echo 3 passed'; echo \$passed \$failed"))[1],
-	"3 passed\nx did not finish\n0 1\n", 'one that does not finish');
+	"3 passed\nx did not finish\n0 1\n", 'a script that does not finish');
 
-# Tests side by side: only the functions of check.sh, with replacements that
-# run tests
+# Tests that run at the same time: the functions of check.sh, with replacements
+# for the functions that run tests
 my ($functions_of_lanes) = slurp("$top/contrib/dev/check.sh") =~ /^(# run_lane TEST.*?)^# show_processes/ms;
 mkdir "$dir/$_" foreach qw(tap tap/t);
 write_file("tap/t/$_.pl", "# A test.\n") foreach qw(a b);
 write_file('tap/t/c.pl', "# A test.\n#\n# Runs alone: it would disturb others\n");
 
-# The output of the lanes, and the order in which files began and ended
+# Returns the output of the lanes, and the order in which files began and ended.
 sub lanes
 {
 	my ($jobs, $run_tap) = @_;
@@ -166,7 +167,7 @@ my $said = join "\n", sort split /\n/, shift @together;
 is($said, "8 0\nsaid by pg_regress\nsaid by t/a.pl\nsaid by t/b.pl\nsaid by t/c.pl",
 	'two tests at a time: all run');
 is(join(' ', sort @together[ 0, 1 ]), 'begin t/a.pl begin t/b.pl', '... side by side');
-is(join(' ', @together[ 6, 7 ]), 'begin t/c.pl end t/c.pl', '... except the one that runs alone');
+is(join(' ', @together[ 6, 7 ]), 'begin t/c.pl end t/c.pl', '... except the test that runs alone');
 is( (lanes(1, ':'))[0],
 	"said by t/a.pl\nsaid by t/b.pl\nsaid by pg_regress\nsaid by t/c.pl\n8 0\n",
 	'one at a time');
@@ -177,8 +178,8 @@ is( (lanes(1, '[ "$1" != t/a.pl ] || exit 3'))[0] =~ s/ {2,}/ /gr,
 	  . "said by t/c.pl\n2 3\n",
 	'so do tests that do not come to their ends');
 
-# ensure_packages names packages before it installs them.  It installs nothing
-# without the right to, or if NO_INSTALL is set
+# ensure_packages names packages before it installs them.  If NO_INSTALL is set,
+# or if the user may not install packages, it installs nothing.
 my $update = "called: -o DPkg::Lock::Timeout=600 update -q\n";
 is_deeply(
 	[ installer('ensure_packages lister') ],
@@ -210,8 +211,8 @@ is((installer('ensure_packages lister', env => 'NO_INSTALL=0'))[0],
 is_deeply([ installer('ensure_packages lister', user => 1000) ],
 	[ 1, $advice, '' ], 'without the right to install');
 
-# PGXS has a variable of the same name that stops "make install" from
-# installing
+# PGXS also has a variable NO_INSTALL, which stops "make install" from
+# installing.
 foreach my $value ('1', '0')
 {
 	my $path = write_file('no_install.sh',
@@ -220,8 +221,8 @@ foreach my $value ('1', '0')
 		"unset\n", "NO_INSTALL=$value: what scripts build and install does not see it");
 }
 
-# If pg_config does not tell a server's directory, the copy must not be of
-# everything
+# If pg_config does not return a server's directory, copy_into_root() must not
+# copy the whole file system.
 foreach my $path ('', '/', '$work/root/usr')
 {
 	my $script = write_file('copy.sh',
@@ -249,7 +250,7 @@ my @installers =
 is_deeply([ map { basename($_) } @installers ], ['packages.sh'],
 	'one place that installs');
 
-# Differences from the server's suites: only the functions of core-suites.sh
+# Differences from the server's suites: the functions of core-suites.sh
 my ($functions) = slurp("$top/contrib/dev/core-suites.sh") =~ /^(without_workers\(\).*?)^# judge_suite/ms;
 mkdir "$dir/$_" foreach qw(regress diffs diffs/regress listed listed/regress);
 
@@ -261,7 +262,7 @@ sub slurp
 	return scalar <$fh>;
 }
 
-# The verdict of core-suites.sh on pg_regress's diff of one test
+# Returns the verdict of core-suites.sh on pg_regress's diff of one test.
 sub judged
 {
 	my ($diff) = @_;
@@ -277,13 +278,14 @@ my $other = "\@\@ -20,2 +22,3 \@\@\n before\n+more\n after\n";
 is(judged($worker), 'as listed', 'an error of a worker');
 is(judged($known), 'differs', 'a difference that is not listed');
 write_file('listed/regress/a.diff', "# because\n$known" =~ s/^\@\@ .*/\@\@/mr);
-is(judged($known), 'as listed', 'one that is');
-is(judged("$worker$known"), 'as listed', 'both');
+is(judged($known), 'as listed', 'a difference that is listed');
+is(judged("$worker$known"), 'as listed', 'both differences');
 is(judged("$known$other"), 'differs', 'a further difference in the same test');
-is(judged($other), 'differs', 'another one');
-is(judged($worker), 'as listed', 'the listed one is gone');
+is(judged($other), 'differs', 'another difference');
+is(judged($worker), 'as listed', 'the listed difference is gone');
 
-# The same for the whole output, where ptsort sorts for queries
+# Returns the verdict of core-suites.sh on the whole output of one test, for
+# runs in which ptsort sorts for queries.
 sub order_judged
 {
 	my ($output) = @_;
@@ -295,11 +297,11 @@ mkdir "$dir/$_" foreach qw(regress/expected regress/results listed/sorts);
 write_file('regress/expected/a.out', "SELECT 1;\nERROR:  one\n");
 my $in_worker = "SELECT 1;\nERROR:  one\nCONTEXT:  parallel worker\n";
 is(order_judged($in_worker), 'as listed', 'an error of a worker, ptsort sorts');
-is(order_judged("${in_worker}ERROR:  two\n"), 'differs', 'a further one');
+is(order_judged("${in_worker}ERROR:  two\n"), 'differs', 'an error that is not listed');
 write_file('listed/sorts/a.diff', "# because\n+ERROR:  two\n+CONTEXT:  f\n");
-is(order_judged("${in_worker}ERROR:  two\nCONTEXT:  f\nparallel worker\n"), 'as listed', 'a listed one of a worker');
+is(order_judged("${in_worker}ERROR:  two\nCONTEXT:  f\nparallel worker\n"), 'as listed', 'a listed error of a worker');
 
-# The output of rows-differ.py
+# Returns the output of rows-differ.py.
 sub differs
 {
 	my ($old, $new) = @_;

@@ -1,7 +1,8 @@
-# The order of text is the server's in every locale: trees of difficult strings,
-# built in memory and spilled, by one participant and several.  PTSORT_LOCALES=all
-# ("make check-locales") tests every UTF-8 locale and every ICU collation of the
-# machine, otherwise a sample; locales that are not installed are left out.
+# The order of text is the server's in every locale.  The test builds indexes
+# on difficult strings, in memory and with runs, by one participant and by
+# several.  With PTSORT_LOCALES=all ("make check-locales"), it tests every
+# UTF-8 locale and every ICU collation of the machine, otherwise a sample.  It
+# skips locales that are not installed.
 use strict;
 use warnings;
 use FindBin;
@@ -15,7 +16,7 @@ use Test::More;
 
 my @sample = qw(en_US cs_CZ da_DK hu_HU ja_JP th_TH sv_SE tr_TR de_DE fr_CA zh_CN ar_SA);
 
-# ICU: language, and true if equal means the same bytes
+# ICU: language, and true if the collation is deterministic
 my %icu = (
 	'und' => 1,
 	'th' => 1,
@@ -35,13 +36,13 @@ my %icu = (
 	'hu-u-ks-level2' => 0,
 	'en-u-ka-shifted-ks-level3' => 0);
 
-# Settings that each tree is built with
+# Settings for the builds on each table
 my %settings = (
 	mixed => [
 		'ptsort.parallel_workers = 0',
 		'ptsort.parallel_workers = 2, ptsort_test.spill_entries = 300, ptsort_test.merge_order = 2' ],
-	# one script after the other: ptsort learns from the first rows, which have few
-	# of the characters
+	# one script after the other: ptsort learns from the first rows, which lack
+	# most of the characters
 	ordered => [
 		'ptsort.parallel_workers = 0, ptsort_test.spill_entries = 200',
 		'ptsort.parallel_workers = 1, ptsort_test.spill_entries = 150, ptsort_test.slices = 5',
@@ -50,7 +51,7 @@ my %settings = (
 my $node = new_node('main', conf => "ptsort.log_build = off\nptsort_test.learn_tuples = 0\n");
 my $all = ($ENV{PTSORT_LOCALES} // '') eq 'all';
 
-# A database with tables of one column k, filled with lines that COPY reads.
+# Creates a database with tables of one column k; COPY reads the lines.
 sub fill_database
 {
 	my ($name, $options, %tables) = @_;
@@ -90,8 +91,8 @@ WHERE collprovider = 'c' AND collencoding = pg_char_to_encoding('UTF8') ORDER BY
 cmp_ok(scalar(keys %locales), '>', 0, 'there are UTF-8 locales');
 my @names = $all ? sort keys %locales : grep { $locales{$_} } map { "$_.utf8" } @sample;
 
-# Strings that the sort compares by the tables of their locale, behind a shared
-# prefix or without one
+# Strings that the sort compares by the tables of their locale, with and without
+# a common prefix
 my ($nprefixes, $nrests) = $all ? (12, 80) : (6, 50);
 $node->safe_psql('utf8', qq{
 CREATE EXTENSION ptsort_test;
@@ -128,8 +129,8 @@ FROM ptsort_test_prefixes('shape_i', (SELECT array_agg(k) FROM prefixes), (SELEC
 	return $out . $err;
 }
 
-# Whether words distinguish strings, and whether words ever contradict the strings'
-# order
+# Returns two results: true if words distinguish strings, and true if words
+# contradict the strings' order.
 sub contradictions
 {
 	my ($collation) = @_;
@@ -162,22 +163,23 @@ SKIP:
 		  foreach sort keys %settings;
 	}
 
-	# What ICU's tables prove; for some languages they prove nothing, and then
-	# keys use other words
+	# What ICU's tables prove.  For some languages the tables prove nothing, and
+	# keys use other words.
 	my $pattern = $all ? '' : '^(und|en|de|cs|da|hu|th|ja|zh|ko|ru|ar|my)-x-icu$';
 	foreach my $collation (split /\n/, $node->safe_psql('utf8', qq{
 SELECT DISTINCT quote_ident(collname) FROM pg_collation WHERE collprovider = 'i' AND collname ~ '$pattern'
 UNION SELECT quote_ident(l) FROM unnest('{@{[ join ',', keys %icu ]}}'::text[]) l ORDER BY 1}))
 	{
 		is(same_without_prefix($collation), 't|t|0', "$collation, behind a prefix");
-		# ICU's sort keys of Vietnamese contradict its own comparison of rare strings
+		# ICU's sort keys of Vietnamese contradict its own comparison of rare
+		# strings
 		like(contradictions($collation), $collation =~ /^"?vi\b/ ? qr/^t\|[tf]$/ : qr/^t\|f$/,
 			"$collation, words");
 	}
 
-	# A spot check notices tables that are read without contractions.  A check of
-	# one string in 64 must meet a misplaced one, for a third of these strings are
-	# misplaced.
+	# A spot check notices that ptsort read the tables without contractions.
+	# The check looks at one string in 64.  It must meet a misplaced string,
+	# because a third of these strings are misplaced.
 	$node->safe_psql('utf8', q{
 CREATE TABLE digraphs AS SELECT (ARRAY['c', 'ch', 'h'])[1 + i % 3] || md5(i::text) AS k
 FROM generate_series(1, 3000) i});
@@ -187,7 +189,7 @@ FROM generate_series(1, 3000) i});
 		qr/^same.*WARNING:  collation "cs-x-icu" contradicts its own tables/s, 'cs-x-icu, tables read wrongly');
 }
 
-# Other encodings, and none at all: bytes that are not text to the locale
+# Other encodings, and SQL_ASCII, with bytes that are not text in the locale
 sub other_encoding
 {
 	my ($database, $encoding, $locale, @lines) = @_;

@@ -1,8 +1,8 @@
-# ptsort orders strings by the tables of their locale, but only where the tables
-# prove what strcoll() does.  The locales made for this test have elements of
-# several characters that the end of a shared prefix could cut in two, passes of
-# many kinds, or a first pass that ptsort does not understand.  The second line of
-# defence is for tables that are read wrongly: the build starts over, and the C
+# ptsort orders strings by the tables of their locale, but only where the
+# tables prove the result of strcoll().  This test makes locales with elements
+# of several characters, which the end of a common prefix could cut in two,
+# with passes of many kinds, or with a first pass that ptsort does not
+# understand.  If ptsort misreads the tables, the build starts over, and the C
 # library compares all strings.
 use strict;
 use warnings;
@@ -15,9 +15,10 @@ use Test::More;
 
 my $locales = PostgreSQL::Test::Utils::tempdir();
 
-# Makes a locale of the characters of ASCII, in their order.  Options: "element", of
-# several characters, which comes before them; "rule", of the passes; "ignored", a
-# character without weight in the first pass.
+# Creates a locale of the ASCII characters, in their order.  Options: "element"
+# is an element of several characters, which precedes all characters; "rule" is
+# the rule of the passes; "ignored" is a character without weight in the first
+# pass.
 sub make_locale
 {
 	my ($name, %opt) = @_;
@@ -92,7 +93,7 @@ FROM generate_series(1, 7000) i, unnest('{a,b,c}'::text[]) c;
 CREATE TABLE short AS SELECT replace(replace(replace(k, '/a', '/1a'), '/b', '/10'), '/c', '/1b') AS k FROM plain;
 CREATE TABLE long AS SELECT replace(replace(k, '/b', '/q7w7'), '/c', '/q7x') AS k FROM plain;
 UPDATE long SET k = replace(k, '/a', '/q7v');
--- few strings have it, and only after the first thousand comparisons
+-- few strings have the element, and only after the first thousand comparisons
 CREATE TABLE slash AS SELECT CASE WHEN k ~ '/(6500|6777|6901)/a' THEN replace(k, '/a', '/zq')
 	WHEN k ~ '/(6500|6777|6901)/b' THEN replace(k, '/b', '/zp') ELSE k END AS k FROM plain;
 CREATE TABLE two_passes AS TABLE plain;
@@ -121,8 +122,8 @@ my @settings = (
 	'ptsort.parallel_workers = 0',
 	'ptsort.parallel_workers = 1, ptsort_test.spill_entries = 2000');
 
-# Whether ptsort skips prefixes in a collation, and the number of results that
-# differ from the type's own comparison.
+# Returns true if ptsort skips prefixes in a collation, and the number of
+# results that differ from the type's own comparison.
 sub skips
 {
 	my ($collation) = @_;
@@ -147,7 +148,7 @@ is(skips('C'), 'f|0', 'nothing to skip in "C"');
 is(slurp_file($node->logfile) =~ /WARNING:  collation/ ? 'warned' : '',
 	'', 'no proof was wrong');
 
-# Tables read wrongly
+# ptsort misreads the tables.
 my $segments = dsm_segments($node);
 my @trusting = map { "$_, ptsort_test.trust_collations = on" } @settings;
 like(

@@ -1,7 +1,7 @@
-# ptsort may misread the number of rules that the C library states for a collation,
-# as it did on big-endian machines.  Then nothing may rely on that number: ptsort
-# compares pairs of strings when a process first uses a collation, even if the
-# collation seems to have no tables.
+# ptsort may misread the number of rules that the C library states for a
+# collation, as it did on big-endian machines.  So ptsort must not rely on this
+# number: when a process first uses a collation, it compares pairs of strings,
+# even if the collation seems to have no tables.
 use strict;
 use warnings;
 use FindBin;
@@ -25,7 +25,7 @@ SQL
 is($node->safe_psql('postgres', "SELECT 'a' < 'B' COLLATE $locale"), 't',
 	"$locale does not order by bytes");
 
-# Each call is a new session, and the session's processes prove everything again.
+# Each call starts a new session, whose processes check the collation again.
 foreach my $rules (-1, 0, 1, 2, 3, 5)
 {
 	my ($ret, $out, $err) = $node->psql('postgres', <<"SQL");

@@ -1,8 +1,8 @@
-# Where the tables of a collation are read wrongly, here as if the Czech "ch" were
-# two letters, ptsort finds out by comparing strings as the collation's provider
-# does.  The first statement of a session that meets the error starts over with a
-# warning, or fails.  Later statements and their workers are right, without another
-# warning.
+# ptsort misreads the tables of a collation, here as if the Czech "ch" were two
+# letters.  It notices the error because it compares some strings as the
+# collation's provider does.  The first statement of a session that meets the
+# error starts over with a warning, or fails.  Later statements and their
+# workers are right, without another warning.
 use strict;
 use warnings;
 use FindBin;
@@ -18,8 +18,9 @@ SELECT quote_ident(min(collname)) FROM pg_collation
 WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu' GROUP BY collprovider});
 plan skip_all => 'no Czech collation' unless @collations;
 
-# Two tables: one with a group of misplaced strings that words distinguish, so that
-# few comparisons see the group, and one with strings that words do not distinguish.
+# Two tables.  In the first, words distinguish the strings, so that few
+# comparisons see the group of misplaced strings.  In the second, words do not
+# distinguish the strings.
 $node->safe_psql('postgres', q{CREATE EXTENSION ptsort_test});
 my $n = 0;
 foreach my $collation (@collations)
@@ -110,11 +111,11 @@ foreach my $collation (@collations)
 					  : 'ERROR';
 					chomp($two);
 					is($two, $expected{$statement}, "$what: right the second time");
-					is($later, '', "$what: not a word the second time");
+					is($later, '', "$what: no message the second time");
 					if ($first eq '')
 					{
-						# with little memory, or few rows of a worker, ptsort does
-						# not read ICU's tables and so trusts nothing
+						# with little memory, or few rows of a worker, ptsort
+						# does not read ICU's tables and so trusts nothing
 						ok($provider eq 'ICU' && ($settings ne '' || $statement eq 'workers'), "$what: nothing was trusted");
 						$one =~ s/^first\n//;
 						chomp $one;
@@ -133,7 +134,7 @@ foreach my $collation (@collations)
 	}
 }
 
-# A query inside a build's worker: the leader of that build learns of the
+# A query inside a build's worker: the build's leader learns of the
 # contradiction.
 if ($collations[0] =~ /cs_CZ/)
 {

@@ -2,8 +2,8 @@
 # its version 2 as it was first released, without their comments (the output of
 # "gcc -fpreprocessed -dD -E -P").  Today's headers must contain everything in
 # these headers, in the same order, and a client compiled with them must work.
-# A client that knows fewer functions must work as well; one that knows more,
-# or another version, gets an error that states the reason.
+# A client that knows fewer functions must work as well.  A client that knows
+# more functions, or another version, gets an error that states the reason.
 use strict;
 use warnings;
 use FindBin;
@@ -31,7 +31,7 @@ sub declarations
 	return $text;
 }
 
-# The members of a struct or an enum, in order.
+# Returns the members of a struct or an enum, in order.
 sub members
 {
 	my ($text, $name) = @_;
@@ -67,7 +67,7 @@ cmp_ok(scalar(@functions), '>', 30, 'the saved table has its functions');
 is(join("\n", broken_promises($old, declarations("$top/include"))),
 	'', 'the interface of version 2 as it was released');
 
-# The check must also find mistakes
+# The comparison must also find mistakes.
 my %change = (
 	'order of the table' => sub { s/(void\(\*mark\)[^;]*;)(void\(\*restore\)[^;]*;)/$2$1/ },
 	'type in the table' => sub { s/int\(\*shared_slices\)/Size(*shared_slices)/ },
@@ -138,7 +138,7 @@ abi_functions(PG_FUNCTION_ARGS)
 }
 C
 
-# Compile the client with headers that were changed; returns the library.
+# Compiles the client with changed headers; returns the library.
 sub client
 {
 	my ($from, $changed) = @_;
@@ -164,7 +164,7 @@ sub client
 
 my $node = new_node('main');
 
-# The result of a client's function, or the error.
+# Returns the result of a client's function, or the error.
 sub call
 {
 	my ($library, $function) = @_;
@@ -188,7 +188,7 @@ is(call($library, 'abi_functions'), $now - @functions,
 $library = client($saved, sub {
 	my ($header) = @_;
 
-	# the last function, and the inline that calls it
+	# remove the last function, and the inline function that calls it
 	s/struct PtParallelResult \*\(\*parallel_end\)[^;]*;// if $header eq 'ptsort.h';
 	s/static inline PtParallelResult \*\s*ptsort_parallel_end\(.*?\n\}//s
 	  if $header eq 'ptsort_parallel.h';

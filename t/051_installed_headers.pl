@@ -1,6 +1,6 @@
-# A client needs only the public headers, as "make install" installs them: the
-# clients in contrib are built in a fresh directory, away from the sources, and
-# each header is compiled alone, in C and in C++.  The clients that show how
+# A client needs only the public headers, as "make install" installs them.  The
+# test builds the clients of contrib in a new directory, away from the sources,
+# and compiles each header alone, in C and in C++.  The clients that show how
 # easy the interface is have few lines.
 use strict;
 use warnings;
@@ -27,7 +27,7 @@ sub slurp
 	return scalar <$fh>;
 }
 
-# Runs a command; returns whether it succeeded, and its output.
+# Runs a command; returns true if it succeeded, and its output.
 sub run
 {
 	my (@command) = @_;

@@ -1,13 +1,13 @@
 # Crashes at random moments of a random load of index builds.  After each
-# recovery every valid index is sound, and its scan gives the rows of a
+# recovery, every valid index is sound, and an index scan returns the rows of a
 # sequential scan.
 #
-#   PTSORT_CRASH_CYCLES   number of cycles (5); more follow until a crash has
-#                         hit a build
+#   PTSORT_CRASH_CYCLES   number of cycles (5); more cycles follow until a crash
+#                         hits a build
 #   PTSORT_SEED           statements of the sessions, settings and moments
 #                         (random); cycle k begins with srand(seed + k)
 #
-# `make crash CYCLES=200 SEED=1` does the same.  Test names include the seed.
+# `make crash CYCLES=200 SEED=1` sets both.  Test names include the seed.
 # The same seed gives the same statements at the same times; which build a
 # crash hits still depends on the machine.
 #
@@ -42,8 +42,8 @@ create_check($node);
 create_tables($node);
 my $segments = dsm_segments($node);
 
-# Settings for the next start.  Without full WAL, the server does not log new
-# relations: it syncs them, or logs small ones in the end.
+# Writes settings for the next start.  Without full WAL, the server does not log
+# new relations: at commit, it syncs them, or logs them if they are small.
 sub change_conf
 {
 	my $minimal = rand() < 0.4;
@@ -61,8 +61,8 @@ sub change_conf
 	return $minimal ? 'minimal WAL' : 'full WAL';
 }
 
-# Runs the load and stops the server in the middle; returns the log's data on
-# builds.
+# Runs the load and stops the server before the load ends; returns the log's
+# data on builds.
 sub crash
 {
 	my ($moment) = @_;
@@ -79,10 +79,11 @@ sub crash
 
 # Starts the server after a crash.  Recovery fails in one case: the server
 # stops just after it undoes the creation of an unlogged relation, and before
-# the WAL record of that is on disk.  The relation's files are then gone except
-# for an empty main fork.  Recovery makes the init fork again and fails, for the
-# main fork exists.  (This happens without ptsort: let the WAL writer sleep,
-# and roll back a CREATE UNLOGGED TABLE before an immediate stop.)
+# the WAL record of the undo is on disk.  Of the relation's files, only an
+# empty main fork then exists.  Recovery creates the init fork again, and fails
+# because the main fork exists.  (The failure also happens without ptsort: let
+# the WAL writer sleep, and roll back a CREATE UNLOGGED TABLE before an
+# immediate stop.)
 sub recover
 {
 	my $offset = log_end($node);
@@ -147,7 +148,7 @@ cmp_ok($total{hit}, '>', 0, "seed $seed: crashes have hit builds");
 is($total{ended} + $total{failed} + $total{hit},
 	$total{started}, "seed $seed: all builds are accounted for");
 
-# The catalogs went through the same crashes.
+# The crashes must not damage the catalogs either.
 $node->start;
 is( $node->safe_psql(
 		'postgres', q{

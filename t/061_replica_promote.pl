@@ -1,6 +1,7 @@
-# A replica while its primary builds indexes: sound in the middle of replay,
-# equal to the primary after it catches up, and a clean primary after promotion
-# in the middle of builds, at each point of a load and at a random moment.
+# A replica while its primary builds indexes.  The replica's indexes are sound
+# during replay, and equal the primary's after the replica catches up.  After
+# promotion in the middle of builds, at each point of a load and at a random
+# moment, the replica is a sound primary.
 use strict;
 use warnings;
 use FindBin;
@@ -64,7 +65,7 @@ CREATE INDEX ON $_ (pad, id) WITH (parallel_workers = 1);
 	return;
 }
 
-# Under the random load
+# Promotion under the random load
 my $replica = new_replica('replica');
 my $follower = new_replica('follower');
 my $end = log_end($primary);
@@ -92,10 +93,10 @@ is(valid_indexes($follower), valid_indexes($primary),
 check_indexes($primary, "seed $seed: primary");
 check_indexes($follower, "seed $seed: replica that has caught up");
 
-# In the middle: all these builds are at their point, and the replica has
-# replayed all WAL that they have written.  (Not at "btwrite: grow", where a
-# process holds the extension lock and must not wait for the lock by which it
-# would pause.)
+# Promotion in the middle of builds: each build pauses at one of these points,
+# and the replica replayed all WAL of the builds.  (No build pauses at
+# "btwrite: grow": there a process holds the extension lock, and must not wait
+# for the lock that makes it pause.)
 my @points = (
 	'build: before load',
 	'btload: begin slice',

@@ -40,7 +40,8 @@ CREATE INDEX copied_word ON copied (word)});
 my $copied = q{SELECT count(*), md5(string_agg(c::text, ' ' ORDER BY id)) FROM copied c};
 my $rows = $primary->safe_psql('postgres', $copied);
 
-# A build in a transaction of its own, whose ID can be a recovery target.
+# Builds an index in a new transaction; returns the transaction's ID, which can
+# be a recovery target.
 sub build_mark
 {
 	my ($name, $keys) = @_;
@@ -53,7 +54,7 @@ COMMIT");
 	return $xid;
 }
 
-# A build or copy that pauses when it passes a point for the second time
+# Starts a build or copy that pauses when it passes a point for the second time.
 sub pause_build
 {
 	my ($point, $sql) = @_;
@@ -65,7 +66,7 @@ sub pause_build
 	return $build;
 }
 
-# The server restored from the backup if recovery ends at this target
+# Restores the backup; recovery ends at this target.  Returns the new server.
 sub restore
 {
 	my ($name, $conf, %opt) = @_;
@@ -79,7 +80,7 @@ sub restore
 	return $copy;
 }
 
-# Checks which marks exist and whether the server is sound.
+# Checks that the server has these marks (indexes), and that it is sound.
 sub check_copy
 {
 	my ($copy, $marks) = @_;
@@ -112,10 +113,11 @@ REINDEX TABLE a});
 	return;
 }
 
-# The load.  A backup in the middle of a build; a backup while pages of a build
-# and of a copy are logged but not yet written, so that the redo pointer is
-# after the record; and a backup while these pages are written.  Two builds
-# with known transaction IDs, and a restore point in the middle of two others
+# The load, and three backups: one in the middle of a build; one after a build
+# and a copy logged pages, but before they wrote the pages, so that the redo
+# pointer is after the record; and one while they write the pages.  Then two
+# builds with known transaction IDs, and a restore point in the middle of two
+# other builds.
 my $start = log_end($primary);
 my @load = start_load($primary, 3, 200);
 $primary->wait_for_log(qr/ptsort: building index/, $start);

@@ -1,7 +1,6 @@
-# A primary that crashed is rewound and follows the replica that took its
-# place, with builds on both sides: some were in progress when the two servers
-# diverged, some came later, and files of different indexes have the same
-# number.
+# pg_rewind rewinds a crashed primary, which then follows the promoted replica.
+# Both servers had builds: some were in progress when the servers diverged, and
+# some came later.  Files of different indexes have the same number.
 use strict;
 use warnings;
 use FindBin;
@@ -48,8 +47,8 @@ END \$\$});
 	return;
 }
 
-# Builds after the servers diverged.  The first indexes have different keys on
-# the two sides.
+# Builds indexes after the servers diverged.  The first indexes have different
+# keys on the two servers.
 sub build_on
 {
 	my ($node, $keys) = @_;

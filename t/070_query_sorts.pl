@@ -1,11 +1,11 @@
 # Sorts of queries with faults: each allocation fails once, each named point
 # raises an error or receives a cancel, the disk is full, a worker dies.  Each
-# time the query has the right rows or ends with the fault's own error; nothing
-# is left, and the next query is right.  Then cursors over subtransactions,
-# errors in functions called while a sort is open, limits, and other extensions
-# that look at plans.
+# time the query returns the right rows or ends with the fault's own error.
+# Nothing is left, and the next query is right.  The test also has cursors over
+# subtransactions, errors in functions called while a sort is open, limits, and
+# other extensions that look at plans.
 #
-# Every n-th allocation fails; the date decides which ones.  With
+# Every n-th allocation fails; the date decides which allocations fail.  With
 # PTSORT_FAULTS=all every allocation fails once.
 use strict;
 use warnings;
@@ -28,7 +28,7 @@ $node->safe_psql('postgres', q{
 CREATE TABLE n AS SELECT i AS id, i * 7919 % 1000 AS a FROM generate_series(1, 250) i;
 ANALYZE n;
 
--- the rows of a query in the order in which they come, and the server's
+-- return a digest of a query's rows in their order, by ptsort and by the server
 CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -78,8 +78,8 @@ foreach (@queries)
 	my ($name, $setup, $query) = @$_;
 	my $expecting = qq{$setup; SELECT set_config('test.digest', servers_digest(\$\$$query\$\$), false)};
 
-	# ptsort does the sort; the points that it passes, and the number of
-	# allocations
+	# check that ptsort does the sort; find the points that the sort passes, and
+	# count its allocations
 	my $out = $node->safe_psql('postgres', qq{
 $setup;
 SELECT 'same ' || (digest(q) = servers_digest(q)) FROM (SELECT \$\$$query\$\$) s (q);
@@ -123,8 +123,8 @@ SELECT 'malloc ' || ptsort_test_allocations();
 	cmp_ok($n - $right, '>=', 2, "$name: it was missed " . ($n - $right) . ' times');
 }
 
-# In workers: an error is the query's error; a worker that dies is a crash, not
-# tested here.
+# Faults in workers: a worker's error is the query's error.  A worker that dies
+# is a crash, which this test leaves out.
 foreach my $fault ('query: sort:1:error:worker', 'sort: perform:1:cancel:worker', 'run: write:1:full_temp:worker',
 	'tape: read:1:error:worker', 'sort: perform:1:fatal:worker')
 {
@@ -140,9 +140,9 @@ SELECT 'same ' || (digest(q) = servers_digest(q)) FROM (SELECT 'SELECT word, id 
 	like($out, qr/^left $/m, "$fault: nothing is left");
 	like($out, qr/^same true$/m, "$fault: the next one is right");
 }
-# Cursors whose sorts are open while subtransactions come and go, and cursors
-# of subtransactions that abort; a query that fails leaves other queries'
-# cursors alone.
+# Cursors whose sorts are open while subtransactions begin and end, and cursors
+# of subtransactions that abort.  A failed query does not disturb the cursors of
+# other queries.
 my ($out, $err) = try_sql($node, qq{
 $spill;
 BEGIN;
@@ -176,11 +176,11 @@ my $first = join "\n", split / /, $node->safe_psql('postgres',
 	q{SET ptsort.sort = off; SELECT string_agg(a::text, ' ' ORDER BY a) FROM (SELECT a FROM n ORDER BY a LIMIT 6) s});
 my @rows = $out =~ /^(\d+)$/mg;
 is(join("\n", @rows[0 .. 5]), $first, 'cursor: its rows over subtransactions');
-like($err, qr/cursor "d" does not exist/, 'cursor: the one of the subtransaction is gone');
+like($err, qr/cursor "d" does not exist/, 'cursor: the cursor of the subtransaction is gone');
 like($err, qr/division by zero/, 'cursor: a query in between has failed');
 like($out, qr/^left $/m, 'cursor: nothing is left');
 
-# The session goes on normally when functions below a sort fail.
+# The session continues normally after functions below a sort fail.
 ($out, $err) = try_sql($node, q{
 CREATE FUNCTION fails(x int) RETURNS int LANGUAGE plpgsql AS $$
 BEGIN
@@ -252,8 +252,8 @@ SELECT 'same ' || (digest(q) = servers_digest(q)) FROM (SELECT 'SELECT word, id 
 });
 	is(() = $out =~ /^same true$/mg, 3, "$order: rows are right");
 	my $plans = slurp_file($node->logfile, $offset);
-	# the server's sort has its line; ptsort's sort has none before 18, then
-	# its own
+	# the server's sort has its usual line; ptsort's sort has a line only in
+	# server versions since 18
 	like($plans, qr/Sort Method: (?!.*ptsort)/, "$order: the server's sort in the log");
 	like($plans, qr/(?=Sort Method: .* by ptsort)/, "$order: and ptsort's")
 	  if $node->pg_version >= 18;

@@ -1,4 +1,4 @@
-# Copies of tables by CLUSTER, and their effect on others: older snapshots,
+# Copies of tables by CLUSTER, and the effects of these copies: older snapshots,
 # waiting readers, crashes, a replica, logical decoding.
 use strict;
 use warnings;
@@ -18,7 +18,8 @@ ptsort.parallel_workers = 2
 maintenance_work_mem = '2MB'
 });
 
-# A table with every kind of rows; a digest depends on the contents only
+# A table with every kind of rows, and a digest that depends only on the
+# contents
 my $fill = q{
 CREATE TABLE NAME (id int, word text, few int) WITH (fillfactor = 80);
 CREATE INDEX NAME_word ON NAME (word);
@@ -32,7 +33,7 @@ sub of
 	return $sql =~ s/NAME/$name/gr;
 }
 
-# The copies in the log since that position: "table: participants, writer"
+# Returns the copies in the log since a position: "table: participants, writer".
 sub copies_since
 {
 	my ($offset) = @_;
@@ -40,8 +41,8 @@ sub copies_since
 	  slurp_file($node->logfile, $offset) =~ /LOG:  ptsort: copied table (.*)/g;
 }
 
-# Checks that the table is in order, in its file and by its index, and its
-# pages sound
+# Checks that the table's rows are in order, in the file and by the index, and
+# that the pages are sound.
 sub sound
 {
 	my ($server, $name) = @_;
@@ -52,8 +53,8 @@ SELECT coalesce((SELECT string_agg(msg, ' ') FROM verify_heapam('NAME')), 'sound
 }, $name));
 }
 
-# Versions that an older snapshot sees are kept, linked to their successors: a
-# session that follows a link finds that the row has changed
+# A copy keeps row versions that an older snapshot sees, with links to their
+# successors.  A session that follows a link finds that the row changed.
 $node->safe_psql('postgres', of($fill, 'chains'));
 my $old_digest = $node->safe_psql('postgres', of($digest, 'chains'));
 my $old = $node->background_psql('postgres', on_error_stop => 0);
@@ -149,9 +150,9 @@ SELECT split_part(data, ' ', 2) || ' few:' || split_part(data, 'few[integer]:', 
 WHERE data LIKE 'table %'}),
 	"public.watched: few:-1\npublic.decoded: few:-1\npublic.watched: few:-2\npublic.decoded: few:-2", 'decoding: the changes');
 
-# A copy of this kind of table writes the new place of each row version that
-# decoding may need.  ptsort writes the same places as the server for an equal
-# table
+# A copy of a user catalog table writes the new place of each row version that
+# decoding may need.  For an equal table, ptsort and the server write the same
+# places.
 my %mapped;
 foreach my $name ('server_mapped', 'mapped')
 {
@@ -197,8 +198,8 @@ foreach my $table (sort keys %all_digests)
 	is($node->safe_psql('postgres', of($digest, $table)), $all_digests{$table}, "all tables: $table has the same rows");
 }
 
-# A crash right after the commit, with nothing of the copy in a checkpoint; then
-# one with a checkpoint in the middle of the copy
+# A crash right after the commit, without a checkpoint during the copy; and a
+# crash after a checkpoint in the middle of the copy
 $node->safe_psql('postgres', of($fill, 'crashed') . q{CREATE UNLOGGED TABLE lost (id int PRIMARY KEY); INSERT INTO lost SELECT generate_series(1, 5000)});
 my $crashed_digest = $node->safe_psql('postgres', of($digest, 'crashed'));
 $node->safe_psql('postgres', 'CHECKPOINT');

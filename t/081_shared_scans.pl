@@ -1,7 +1,8 @@
-# One scan of a table for all its indexes that a statement rebuilds.  The test
-# checks which builds scan and which load the runs of another build's scan, that the
-# indexes are sound, that errors are the server's and come at the same time, what
-# happens between two builds, and that nothing is left.
+# One scan of a table for all indexes that a statement rebuilds.  The test
+# checks which builds scan, and which builds load the runs of another build's
+# scan.  The indexes are sound, and errors are the server's and occur at the
+# same time.  Functions may do anything between two builds, and nothing is
+# left.
 #
 # Its log may have: \(PID [0-9]+\) was terminated by signal 9: Killed
 use strict;
@@ -22,9 +23,9 @@ max_prepared_transactions = 2
 });
 create_check($node);
 
-# The source of the tuples of each build since that log position: "name: own",
-# "name: n indexes" for a scan for n indexes, "name: from other", "name: left".
-# "again", with the reason, precedes a build that scans again.
+# Returns the source of each build's tuples since that log position: "name:
+# own", "name: n indexes" for a scan for n indexes, "name: from other", "name:
+# left".  "again", with the reason, precedes a build that scans again.
 sub scans_since
 {
 	my ($offset) = @_;
@@ -41,8 +42,8 @@ sub scans_since
 	return join '; ', grep { !/pg_toast/ } @scans;
 }
 
-# Runs the SQL, and something after it, without an error.  Checks that the indexes
-# are sound and returns how they were built.
+# Runs the SQL, and then the SQL in $after, without an error.  Checks that the
+# indexes are sound; returns the sources of the builds' tuples.
 sub rebuilt
 {
 	my ($sql, $name, $after) = @_;
@@ -126,10 +127,11 @@ is(rebuilt(q{CREATE TEMP TABLE temp AS SELECT * FROM t; CREATE INDEX ON temp (id
 		'temporary'),
 	'temp_id_idx: alone; temp_word_idx: alone; temp_id_idx: alone; temp_word_idx: alone', 'a temporary table');
 
-# A collation that contradicts its tables, as if the Czech "ch" were two letters.
-# The sort for a sibling (a later index of the shared scan) meets the contradiction
-# and leaves no runs.  So the sibling's build scans, meets it as well, and starts
-# over.  After that, other tables decide about keys than in the shared scan
+# A collation contradicts its tables, as if the Czech "ch" were two letters.
+# The sort for a sibling (a later index of the shared scan) meets the
+# contradiction and leaves no runs.  So the sibling's build scans the table,
+# meets the contradiction as well, and starts over.  Later keys then follow
+# other tables than keys of the shared scan.
 my $czech = $node->safe_psql('postgres', q{
 SELECT quote_ident(collname) FROM pg_collation
 WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu' ORDER BY collprovider LIMIT 1});
@@ -149,7 +151,7 @@ CREATE INDEX czech_two ON czech (few, word)});
 	$node->safe_psql('postgres', 'DROP TABLE czech');
 }
 
-# Reports on a build
+# ptsort_last_build() after a shared scan, and the counts in pg_class
 is($node->safe_psql('postgres', q{
 CREATE INDEX t_last ON t (id DESC);
 REINDEX TABLE t;
@@ -163,7 +165,7 @@ REINDEX TABLE t;
 SELECT DISTINCT reltuples FROM pg_class WHERE relname ~ '^t_[^hp]'}), '20100', 'numbers of tuples');
 
 
-# Broken HOT chains: the catalogs have the same contents afterwards
+# Broken HOT chains: the catalogs afterwards equal those of the server's builds.
 $node->safe_psql('postgres', q{
 CREATE TABLE hot (id int, a int, b int) WITH (fillfactor = 50);
 INSERT INTO hot SELECT i, i, i FROM generate_series(1, 2000) i;
@@ -190,8 +192,9 @@ is($checks{on}, "hot_atrue hot_btrue hot_idfalse\n" x 2 . 'hot_afalse hot_bfalse
 check_indexes($node, 'HOT chains');
 
 
-# The server and ptsort find the same duplicates first, with the same message.  The
-# duplicate of a sibling is an error of its own build, whichever sort found it
+# The server and ptsort find the same duplicates first, with the same message.
+# A duplicate in a sibling is an error of the sibling's build, even if the
+# shared scan's sort found the duplicate.
 $node->safe_psql('postgres', q{
 CREATE TABLE dups (id int, word text COLLATE "en_US.utf8", few int);
 INSERT INTO dups SELECT i, md5(i::text), i FROM generate_series(1, 5000) i;
@@ -224,8 +227,8 @@ is(rebuilt('REINDEX TABLE dups', 'no duplicates'), 'dups_id: 3 indexes; dups_wor
 is(rebuilt('VACUUM FULL dups', 'VACUUM FULL'), 'dups_id: 3 indexes; dups_word: from dups_id; dups_few: from dups_id', 'duplicates: not checked');
 
 
-# The same for errors about rows: one is too large for a later index, with a
-# duplicate
+# The server and ptsort also raise the same errors about rows.  Here a row is
+# too large for a later index, and another index has a duplicate.
 $node->safe_psql('postgres', q{
 CREATE TABLE late (id int, few int, wide text);
 INSERT INTO late SELECT i, i, 'x' FROM generate_series(1, 3000) i;
@@ -235,7 +238,8 @@ CREATE INDEX late_wide ON late (wide, id);
 UPDATE pg_index SET indisunique = true WHERE indexrelid = 'late_few'::regclass;
 });
 
-# REINDEX TABLE by the server and by ptsort after changes that indexes do not see
+# REINDEX TABLE by the server and by ptsort after changes that indexes do not
+# see
 sub late
 {
 	my ($name, $change, $scans) = @_;
@@ -269,7 +273,7 @@ is(late('compressed', q{UPDATE late SET wide = repeat('x', 20000) WHERE id = 7},
 
 
 # A user's comparison function may do anything, so its index does not share the
-# scan: this function fails at a row, and the server fails before that
+# scan.  This function fails at a row; an earlier index's error comes first.
 $node->safe_psql('postgres', q{
 CREATE FUNCTION fussy_cmp(int4, int4) RETURNS int4 IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$
 BEGIN
@@ -294,8 +298,8 @@ is(late('comparison in PL/pgSQL', 'SELECT 1', 'late_id: 2 indexes; late_few: fro
 $node->safe_psql('postgres', 'DROP TABLE late');
 
 
-# Between the scan and the build of a sibling: a function in an index that is built
-# between them may do anything
+# A function in another index may do anything between the shared scan and the
+# sibling's build.
 $node->safe_psql('postgres', q{
 CREATE EXTENSION ptsort_test;
 CREATE TABLE acts (act text);
@@ -345,8 +349,8 @@ foreach my $act ('SELECT 1', q{SELECT ptsort_test_delete('between_them', '(0,1)'
 }
 is(rebuilt('SET track_counts = off; REINDEX TABLE between_them', 'nothing is counted'), $shared, 'nothing is counted');
 
-# Other builds share no scan either: planning a build evaluates constants in
-# statistics, and functions of the element type compare arrays
+# Two other kinds of builds share no scan: planning a build evaluates constants
+# in statistics, and functions of the element type compare arrays.
 $node->safe_psql('postgres', q{
 CREATE STATISTICS between_stats ON (few + 1), id FROM between_them});
 is(rebuilt('REINDEX TABLE between_them', 'statistics'), 'b1: own; b2: alone; b3: own; b4: own', 'statistics');
@@ -362,7 +366,8 @@ $node->safe_psql('postgres', 'DROP INDEX b5');
 is(rebuilt('REINDEX TABLE between_them', 'hash'), 'b1: own; b2: alone; b3: 3 indexes; b4: from b3; b7: from b3', 'a hash index between them');
 $node->safe_psql('postgres', 'DROP INDEX b6, b7');
 
-# An error between them: a session that catches it finds nothing left, and can go on
+# An error between the scan and a sibling's build: a session that catches the
+# error finds nothing left, and can continue.
 $node->safe_psql('postgres', q{UPDATE acts SET act = 'SELECT 1/0'});
 is($node->safe_psql('postgres', q{
 BEGIN;
@@ -373,8 +378,8 @@ COMMIT}), "division by zero, nothing left\ndone|", 'an error is caught');
 check_nothing_left($node, 'an error is caught', $segments);
 check_indexes($node, 'an error is caught');
 
-# Cancelled, and killed, while runs wait.  Meanwhile the progress view shows the
-# build of the sibling.
+# Another session cancels or kills the build while runs wait.  Meanwhile the
+# progress view shows the sibling's build.
 foreach my $end ('pg_cancel_backend', 'pg_terminate_backend', 'kill')
 {
 	my $pause = pause_points($node);
@@ -413,8 +418,8 @@ check_nothing_left($node, 'stop');
 check_indexes($node, 'stop');
 is(rebuilt('REINDEX TABLE dups', 'after the stop'), 'dups_id: 3 indexes; dups_word: from dups_id; dups_few: from dups_id', 'after the stop');
 
-# The scan leaves out an index that another session has locked; its own build
-# follows
+# The scan leaves out an index that another session locked; the index's own
+# build scans later.
 my $holder = $node->background_psql('postgres');
 $holder->query_safe('BEGIN; ALTER INDEX dups_word SET TABLESPACE pg_default');
 my $end = log_end($node);
@@ -452,9 +457,9 @@ FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE indrelid = 'dups'::reg
 	$node->safe_psql('postgres', 'ALTER INDEX dups_other RENAME TO dups_few');
 }
 
-# An index that another session wants to lock causes no deadlock, though workers
-# open it meanwhile.  The index gets another file, in another place, while its runs
-# wait; the build can still use the runs
+# An index that another session wants to lock causes no deadlock, although
+# workers open the index meanwhile.  While the index's runs wait, the index
+# gets a new file in another place; the build can still use the runs.
 $node->safe_psql('postgres', q{CREATE TABLESPACE elsewhere LOCATION ''});
 $pause = pause_points($node);
 $end = log_end($node);

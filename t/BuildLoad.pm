@@ -1,8 +1,8 @@
-# A load of index builds: tables, sessions that build, rebuild, change and drop
-# at random while the server runs, and the evaluation of the server's log.
+# A workload of index builds: creates tables, runs sessions that build, rebuild,
+# change and drop indexes at random, and evaluates the server's log.
 #
-# Everything random comes from Perl's rand, so srand(seed) makes the sessions
-# run the same statements in the same order again.
+# All random numbers come from Perl's rand, so srand(seed) makes the sessions
+# repeat their statements in the same order.
 package BuildLoad;
 
 use strict;
@@ -41,7 +41,7 @@ sub load_seed
 }
 
 # The indexes that a table may have: name, UNIQUE, keys, predicate.  No list of
-# keys begins with another list, so ORDER BY identifies the index.
+# keys is a prefix of another list, so ORDER BY identifies the index.
 my @indexes = (
 	[ 'id', 'UNIQUE', '(id)' ],
 	[ 'word', '', '(word)' ],
@@ -52,11 +52,11 @@ my @indexes = (
 	[ 'at', 'UNIQUE', '(at, id) INCLUDE (few, num)' ],
 	[ 'some', '', '((few * 2), word)', 'WHERE few % 3 = 0' ],
 	[ 'lower', '', '(lower(url), id)' ],
-	[ 'dup', 'UNIQUE', '((few + 0))' ]);    # fails, for there are duplicates
+	[ 'dup', 'UNIQUE', '((few + 0))' ]);    # fails because of duplicates
 
-# Errors that sessions cause each other and their workers, by SQLSTATE.  The
-# server has no better message when a session drops an object in use, or when a
-# worker starts after its leader fails.
+# Expected errors, by SQLSTATE: sessions cause them in other sessions and in
+# workers.  The server has no better message when a session drops an object in
+# use, or when a worker starts after its leader fails.
 my %expected_errors = (
 	'0A000' => qr/^cannot cluster on (invalid|partial) index/,
 	'23505' => qr/^could\ not\ create\ unique\ index\ "\w+_dup(_ccnew\d*)?"
@@ -76,7 +76,7 @@ my %expected_errors = (
 sub pick { return $_[ rand @_ ] }
 
 # A row is a function of its id: few different values, text of two collations,
-# nulls, and now and then a value for the TOAST table.
+# nulls, and sometimes a value for the TOAST table.
 my $add_rows = q{
 CREATE SEQUENCE ids;
 CREATE FUNCTION add_rows(tab regclass, n int) RETURNS void
@@ -95,7 +95,7 @@ BEGIN
 END $$;
 };
 
-# Makes the tables of the load.
+# Creates the tables of the load.
 sub create_tables
 {
 	my ($node) = @_;
@@ -121,10 +121,10 @@ sub fill_tables
 	} sort keys %rows);
 }
 
-# Statements that make one of the table's indexes.  They drop the old index
-# first, for IF NOT EXISTS would skip builds.  The unlogged table is empty
-# after a crash or a promotion.  There the build of the index with duplicates
-# would succeed, and a later INSERT would fail.
+# Returns statements that create one of the table's indexes.  They first drop
+# the old index, because IF NOT EXISTS would skip builds.  The unlogged table
+# is empty after a crash or a promotion.  In the empty table, the build of the
+# index "dup" would succeed, and a later INSERT would fail.
 sub create_index
 {
 	my ($table, $how) = @_;
@@ -139,14 +139,14 @@ sub create_index
 		  . join(', ', @with) . ") $side " . ($where // ''));
 }
 
-# One of the table's indexes that cannot fail because of duplicates
+# Returns the name of a random index of the table, except the index "dup".
 sub some_index
 {
 	my ($table) = @_;
 	return $table . '_' . $indexes[ rand($#indexes) ][0];
 }
 
-# Changes of rows, some of which a session rolls back
+# Returns statements that change rows; some change rows and roll back.
 sub change_rows
 {
 	my ($table) = @_;
@@ -190,7 +190,7 @@ sub rebuild_all
 			  . pick('numeric(30,2)', 'numeric(30,3)') ]) };
 }
 
-# The session's next statements, most of the time about a table of its own.
+# Returns the session's next statements, mostly for the session's own table.
 sub next_statements
 {
 	my ($session) = @_;
@@ -228,7 +228,7 @@ sub settings
 		'ptsort_test.leader_participates = ' . pick(qw(on on off)));
 }
 
-# Starts sessions; each goes on for this number of steps, or until the server
+# Starts sessions; each runs this number of steps, or ends when the server
 # stops.
 sub start_load
 {
@@ -263,8 +263,8 @@ sub end_load
 	return;
 }
 
-# Ends the sessions early.  A backend that does not end within a minute is a
-# failure; its message names the wait event.
+# Ends the sessions early.  Fails if a backend does not end within a minute; the
+# message names the backend's wait event.
 sub stop_load
 {
 	my ($node, @load) = @_;
@@ -292,10 +292,9 @@ sub commit_prepared
 	return scalar @names;
 }
 
-# The log's data on the builds of the load: the number that started, ended, and
-# failed by an error of the session; the builds in progress at the end, or when
-# the server received the request to stop; and the errors that are not among
-# the expected ones.
+# Returns the log's data on the load's builds, up to the request of an immediate
+# shutdown: the number of builds that started, that ended, and that failed by an
+# error; the builds still in progress (hit); and the unexpected errors.
 sub read_load_log
 {
 	my ($log) = @_;
@@ -330,7 +329,7 @@ sub read_load_log
 	return \%seen;
 }
 
-# Lines of a server's log that no load and no crash may cause
+# Returns lines of a server's log that neither a load nor a crash may cause.
 sub log_complaints
 {
 	my ($log) = @_;

@@ -1,6 +1,6 @@
-# Strings that are difficult to sort: generated from the alphabets, digraphs,
-# ligatures, accents and punctuation of many languages, the same in every run,
-# and read from this machine's files.
+# Strings that are difficult to sort.  One part comes from the alphabets,
+# digraphs, ligatures, accents and punctuation of many languages, and is the
+# same in every run.  The other part comes from this machine's files.
 package Corpus;
 
 use strict;
@@ -34,7 +34,7 @@ sub shuffled
 	return @list;
 }
 
-# The characters of ranges of code points
+# Returns the characters of ranges of code points.
 sub chars
 {
 	my @result;
@@ -89,8 +89,8 @@ sub changed_case
 	return $how == 0 ? uc $word : $how == 1 ? ucfirst $word : $word;
 }
 
-# $count strings of each script, one script after the other: up to 12 letters,
-# one time in three appended to an earlier string; then variants().
+# Returns $count strings of each script, then variants().  A string has up to 12
+# letters; one string in three follows a copy of an earlier string.
 sub generated_strings
 {
 	my ($count, $first_seed) = @_;
@@ -113,7 +113,7 @@ sub generated_strings
 	return @result;
 }
 
-# Strings that differ only a little
+# Returns strings that differ only a little.
 sub variants
 {
 	return (
@@ -127,8 +127,8 @@ sub variants
 		(map { "v$_" } 1, 2, 10, 11, 100, '007', '07', 7), 'Straße', 'STRASSE', 'Strasse', 'strase');
 }
 
-# Up to $count strings of each kind of file on this machine: words, names and
-# descriptions of packages, paths, translated messages.
+# Returns up to $count strings of each kind of file on this machine: words and
+# data of packages, paths, translated messages.
 sub machine_strings
 {
 	my ($count) = @_;
@@ -157,7 +157,7 @@ sub machine_strings
 			close $handle;
 			last if @strings > 200000;
 		}
-		# takes every n-th of these strings
+		# take every n-th string
 		my $step = @strings / $count;
 		$step = 1 if $step < 1;
 		for (my $i = 0; $i < @strings; $i += $step)
@@ -168,7 +168,7 @@ sub machine_strings
 	return @result;
 }
 
-# A string as COPY reads it
+# Escapes a string for COPY.
 sub copy_line
 {
 	my ($string) = @_;

@@ -1,7 +1,8 @@
 # Common parts of the tests of faults: a server in which ptsort_test can make
 # space, memory and processes scarce; small tables whose builds pass every
 # phase; SQL that judges an index and looks for leftovers of a failed build;
-# and sessions that run many cells, each a build with a fault and one without.
+# and sessions that run many cells.  A cell is a build with a fault, and then a
+# build without a fault.
 package Faults;
 
 use strict;
@@ -16,10 +17,10 @@ use Time::HiRes qw(usleep);
 our @EXPORT = qw($base_segments wait_for_end fault_node restart_node wait_for_restart configurations
   session_of run_cells run_last_cell run_faults sample passed_points source_points check_log);
 
-# Segments of dynamic shared memory that a server without builds has.
+# Number of segments of dynamic shared memory in a server without builds.
 our $base_segments;
 
-# The library between the server and the system, which simulates shortages.
+# Returns the path of the library that simulates shortages of the system.
 sub shortage_library
 {
 	my $dir = `pg_config --pkglibdir`;
@@ -27,18 +28,19 @@ sub shortage_library
 	return "$dir/ptsort_shortage.so";
 }
 
-# Tables, and the functions that judge.  A crash empties none of the tables.
+# Tables, and functions that judge results.  A crash empties none of the tables.
 #
 # left_over() returns what a failed build left in its own session or in the
-# server.  It looks at pins again, for a process that writes a page can pin the
-# page for a moment.  It looks at workers again as well: a worker whose leader
-# failed while registering it ends by itself.  It compares the number of
-# segments with the session's number after a successful build.  It ignores
-# segments of whole megabytes: these are areas of the server, for statistics
-# for example, that may grow any time.
+# server.  It checks pins several times, because a process that writes a page
+# can pin the page for a moment.  It also waits for workers: if the leader
+# fails while it registers a worker, the worker ends by itself.  It compares
+# the number of segments with the session's number after a successful build,
+# and ignores segments of whole megabytes.  The server has these for its own
+# areas, such as statistics, which may grow at any time.
 #
-# fail() runs a sort with a fault and returns what is bad about its end.  Every
-# eighth time it also runs the next sort, without a fault, and judges that one.
+# fail() runs a sort with a fault and returns what is wrong about its outcome.
+# If the allocation's number is a multiple of 8, it also judges another sort,
+# which has no fault.
 # The test has a function sort(what, OUT state, OUT message, OUT left_over),
 # which returns the sort's SQLSTATE ('wrong' for a wrong result), its message,
 # and the result of left_by_sort().
@@ -191,8 +193,8 @@ BEGIN
 END $$;
 };
 
-# For builds of the second table: adds rows that are dead, but not for every
-# session.  The returned session could still see these rows.
+# For builds on the table "dead": adds rows and deletes them.  The returned
+# session can still see these rows, so builds must index them.
 sub hold_dead_rows
 {
 	my ($node, $config) = @_;
@@ -204,10 +206,11 @@ sub hold_dead_rows
 	return $session;
 }
 
-# A Czech collation, whose tables a test can read wrongly; '' if there is none.
+# A Czech collation, or '' if the server has none.  A test can misread its
+# tables.
 my $czech;
 
-# A server that always launches workers and runs nothing else.
+# Starts a server that always launches workers and has no background activity.
 sub fault_node
 {
 	my ($name, $conf) = @_;
@@ -239,7 +242,7 @@ sub restart_node
 	$node->restart;
 }
 
-# Waits until the log shows that the server has recovered from a crash.
+# Waits until the log shows that the server recovered from a crash.
 sub wait_for_restart
 {
 	my ($node, $offset) = @_;
@@ -252,7 +255,7 @@ sub wait_for_restart
 	return fail('the server does not come back');
 }
 
-# Wait until all other sessions and their workers have ended.
+# Waits until all other sessions and their workers ended.
 sub wait_for_end
 {
 	my ($node) = @_;
@@ -268,8 +271,9 @@ BEGIN
 END $$});
 }
 
-# Each participant in turn does all work that one participant can do.  In the
-# last two, the participant that learns waits until another one waits for it.
+# Turns in which the leader or the worker does all work that one participant can
+# do.  In the last two turns, the participant that learns first waits until the
+# other participant waits for it.
 my $leader_scans = 'build: before scan:worker after build: after sort:leader';
 my $worker_scans = 'build: before scan:leader after build: after sort:worker';
 my $leader_loads = 'build: before load:worker after build: after load:leader';
@@ -321,14 +325,14 @@ CREATE INDEX i ON t ((('{ca,ch,cz,h,d}'::text[])[1 + id % 5] || word) COLLATE $c
 			roles => { leader => 'any' } });
 }
 
-# The first statements of a session of a configuration.
+# Returns the first statements of a configuration's session.
 sub session_of
 {
 	my ($config, $role) = @_;
 	return "$config->{setup}; SET ptsort_test.turns = '$turns{ $config->{roles}{$role} }';";
 }
 
-# The points that a build without faults passes in that role, sorted by name.
+# Returns the points that a build without faults passes in a role, by name.
 sub passed_points
 {
 	my ($node, $config, $role) = @_;
@@ -350,7 +354,7 @@ DROP INDEX i});
 	return grep { $_ =~ $wanted } $out =~ /^passed (.*)$/mg;
 }
 
-# The points that the sources name, except the points of queries.
+# Returns the points that the sources name, except the points of queries.
 sub source_points
 {
 	my ($top) = @_;
@@ -362,8 +366,8 @@ sub source_points
 	return sort keys %points;
 }
 
-# SQL at the start of a session that looks for leftovers.  The session's first
-# build makes the segments that every session has.
+# Returns the first SQL of a session that looks for leftovers.  The session's
+# first build creates the segments that every session has.
 sub prepare_session
 {
 	my ($config) = @_;
@@ -375,8 +379,9 @@ SELECT set_config('test.segments', segments()::text, false);
 };
 }
 
-# SQL of one cell: a build with a fault, a look for leftovers, then a build
-# without a fault.  With "quick" that build only needs to finish.
+# Returns the SQL of one cell: a build with a fault, a search for leftovers,
+# then a build without a fault.  With "quick", the second build only needs to
+# finish.
 sub cell_sql
 {
 	my ($config, $number, $cell) = @_;
@@ -433,9 +438,8 @@ sub run_cells
 	return @results;
 }
 
-# Runs one cell whose session does not survive it.  Calls $wait, then collects
-# the other fields from another session.  Returns the same fields, without
-# numbers.
+# Runs one cell that ends its session.  Calls $wait, then collects the other
+# fields in another session.  Returns the fields of run_cells() without numbers.
 sub run_last_cell
 {
 	my ($node, $config, $role, $fault, $wait) = @_;
@@ -461,10 +465,10 @@ DROP INDEX i;
 	return \%result;
 }
 
-# Runs fail() over rows of (fault, allocation), in a session of its own.  $what
-# is the sort, $allowed the SQLSTATEs with which it may end.  Returns the
+# Calls fail() for each (fault, allocation), in a new session.  $what is the
+# sort; $allowed has the SQLSTATEs with which the sort may fail.  Returns the
 # number of rows, of failures and of right results, the bad outcomes, and the
-# growth of TopMemoryContext since the first five.
+# growth of TopMemoryContext after the first five rows.
 sub run_faults
 {
 	my ($node, $setup, $what, $allowed, @faults) = @_;
@@ -488,8 +492,8 @@ SELECT 'bad ' || bad FROM results WHERE bad IS NOT NULL LIMIT 10;
 	return ($n, $failed, $right, join("\n", $out =~ /^bad (.*)$/mg), $grown);
 }
 
-# Returns the part of a list that a run has time for: everything with
-# PTSORT_FAULTS=all, else every n-th.  The date, or the number in
+# Returns the part of a list that a run has time for: all elements with
+# PTSORT_FAULTS=all, else every n-th element.  The date, or the number in
 # PTSORT_FAULTS, decides which elements.
 sub sample
 {

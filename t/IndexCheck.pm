@@ -25,12 +25,13 @@ CREATE FUNCTION index_order(index oid) RETURNS text STABLE LANGUAGE sql AS $$
 $$};
 
 # index_problem() returns the fault of an index, or null if the index is sound.
-# ORDER BY its keys, without a sort, leaves the planner no other index; the
-# function still checks the plan.  It works in recovery, too: it returns
-# "locked" if replay is paused and a replayed record holds a lock.  (A plain
-# REINDEX TABLE makes the leftovers of REINDEX CONCURRENTLY valid.  Of two such
-# equal indexes the planner may scan either.  And snapshots older than an index
-# with indcheckxmin cannot use that index: only amcheck judges it.)
+# With ORDER BY the index's keys, and without a sort, the planner can choose no
+# other index; the function still checks the plan.  The function also works in
+# recovery: it returns "locked" if replay is paused and a replayed record holds
+# a lock.  (A plain REINDEX TABLE makes the leftovers of REINDEX CONCURRENTLY
+# valid.  Then there are two equal indexes, and the planner may scan either.
+# Snapshots older than an index with indcheckxmin cannot use the index; only
+# amcheck judges such an index.)
 my $index_problem = q{
 CREATE FUNCTION index_problem(index oid) RETURNS text LANGUAGE plpgsql
 SET max_parallel_workers_per_gather = 0 SET enable_bitmapscan = off
@@ -91,7 +92,7 @@ WHERE indexrelid >= 16384 AND indisvalid AND relkind = 'i'
 	AND NOT (relpersistence = 'u' AND pg_is_in_recovery())
 };
 
-# Replicas that are made later have the functions, too.
+# Creates the functions; replicas of the server that start later have them, too.
 sub create_check
 {
 	my ($node) = @_;
@@ -99,8 +100,8 @@ sub create_check
 	return;
 }
 
-# Names of the indexes that the planner can use.  A replica has the indexes of
-# unlogged tables, too, but without contents.
+# Returns the names of the indexes that the planner can use.  A replica has the
+# indexes of unlogged tables, too, but without contents.
 sub valid_indexes
 {
 	my ($node) = @_;
@@ -110,8 +111,8 @@ sub valid_indexes
 			AND relname !~ '^pg_toast' ORDER BY 1});
 }
 
-# The number of valid indexes, the number of locked ones among them, and the
-# problems of the others.
+# Returns the number of valid indexes, the number of locked indexes among them,
+# and the problems of the other indexes.
 sub ask
 {
 	my ($node) = @_;
@@ -122,8 +123,8 @@ SELECT count(*), count(*) FILTER (WHERE problem = 'locked'),
 FROM (SELECT index_problem(indexrelid) AS problem $valid OFFSET 0) s}), 3;
 }
 
-# Checks that all indexes are sound; returns their number.  No session may
-# change rows meanwhile, or the two scans would differ.
+# Checks that all indexes are sound; returns their number.  During the check, no
+# session may change rows, because the two scans would then differ.
 sub check_indexes
 {
 	my ($node, $name) = @_;
@@ -133,8 +134,8 @@ sub check_indexes
 	return $n;
 }
 
-# The same on a replica in the middle of its replay, for indexes that are not
-# locked there.
+# Pauses a replica's replay and checks that all indexes that no replayed record
+# locks are sound; returns their number.
 sub check_replay
 {
 	my ($replica, $name) = @_;

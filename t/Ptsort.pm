@@ -1,6 +1,6 @@
 # Common parts of the tests of index builds: a server that has ptsort in every
-# session, the log lines on how each index was built, and the check that a failed
-# build left nothing behind.
+# session, the log lines on how each index was built, and the check that a
+# failed build left nothing behind.
 package Ptsort;
 
 use strict;
@@ -15,12 +15,11 @@ our @EXPORT = qw(new_node builds_in builds_since log_end start_psql
   wait_for_point pause_points end_session try_sql error_of dsm_segments wait_until_back
   check_nothing_left);
 
-# Starts a server.  Parallel builds load in several slices, which these small tables
-# would not get otherwise, and with all allowed workers, which would not pay
-# otherwise: ptsort_test has the settings for both.  Dynamic shared memory is in
-# files of the data directory, which distinguishes this server's segments from
-# another's.  No background process that could hold a snapshot or a worker runs
-# there.
+# Starts a server.  Settings of ptsort_test make parallel builds load in several
+# slices and use all allowed workers, even though the tables are small.  Dynamic
+# shared memory is in files of the data directory, so that the test can count
+# this server's segments.  The server runs no background process that could hold
+# a snapshot or a worker.
 sub new_node
 {
 	my ($name, %opt) = @_;
@@ -51,15 +50,15 @@ fsync = off
 	return $node;
 }
 
-# The current end of the log, for builds_since().
+# Returns the current length of the log, for builds_since().
 sub log_end
 {
 	my ($node) = @_;
 	return -s $node->logfile;
 }
 
-# The builds in the log, each as "name: participants" or "name: left, reason".  A
-# start line without its end line gives "name: unended".
+# Returns the builds in the log, each as "name: participants" or "name: left,
+# reason".  A start line without its end line gives "name: unended".
 sub builds_in
 {
 	my ($log) = @_;
@@ -90,16 +89,16 @@ sub builds_in
 	return @builds;
 }
 
-# The builds in the node's log since that position, without the empty TOAST indexes,
-# which statements also build.
+# Returns the builds in the node's log since that position, without the empty
+# TOAST indexes, which statements also build.
 sub builds_since
 {
 	my ($node, $offset) = @_;
 	return grep { !/^pg_toast/ } builds_in(slurp_file($node->logfile, $offset));
 }
 
-# Runs commands in a psql in the background; ->{run}->finish waits for its end.  Its
-# output is in ->{out} and ->{err}.
+# Runs commands in a psql in the background; ->{run}->finish waits for the end
+# of psql.  psql's output is in ->{out} and ->{err}.
 sub start_psql
 {
 	my ($node, @commands) = @_;
@@ -125,7 +124,8 @@ sub wait_for_point
 	) || diag("no process came to '$point'") && 0;
 }
 
-# While this session exists, processes pause at points.
+# Starts a session; as long as the session holds its lock, processes pause at
+# points.
 sub pause_points
 {
 	my ($node) = @_;
@@ -134,8 +134,8 @@ sub pause_points
 	return $session;
 }
 
-# Ends a background session.  Its backend ends later, so the session must end its
-# transaction before.
+# Ends a background session.  The session's backend ends later, so the function
+# first ends the session's transaction.
 sub end_session
 {
 	my ($session) = @_;
@@ -154,8 +154,8 @@ sub try_sql
 	return ($out, $err);
 }
 
-# The errors in psql's output as a user reads them: message with SQLSTATE, DETAIL
-# and HINT, without the place in the source and the process.
+# Returns the errors in psql's output: message with SQLSTATE, DETAIL and HINT,
+# without the place in the source and the process.
 sub error_of
 {
 	my ($err) = @_;
@@ -163,9 +163,9 @@ sub error_of
 	  grep { /(?:ERROR|FATAL|DETAIL|HINT):  / } split /\n/, $err;
 }
 
-# Waits for the server to restart after a crash.  poll_query_until would not do:
-# while the server accepts no connections, psql ends before it reads its query, and
-# IPC::Run may die of that.
+# Waits for the server to restart after a crash.  poll_query_until does not
+# help: while the server accepts no connections, psql ends before it reads its
+# query, and IPC::Run may then die.
 sub wait_until_back
 {
 	my ($node) = @_;
@@ -178,7 +178,7 @@ sub wait_until_back
 	fail('the server does not come back');
 }
 
-# Number of segments of dynamic shared memory.
+# Returns the number of segments of dynamic shared memory.
 sub dsm_segments
 {
 	my ($node) = @_;
@@ -195,7 +195,7 @@ sub temporary_files
 		"$data/pg_tblspc/*/*/pgsql_tmp/*", "$data/pg_tblspc/*/*/pgsql_tmp/*/*");
 }
 
-# Files, not empty, of relations that no longer exist.
+# Returns the files of relations that no longer exist, except empty files.
 sub orphans
 {
 	my ($node) = @_;
@@ -207,9 +207,9 @@ WHERE datname = current_database() AND s.size > 0 AND substring(name, '^[0-9]+')
 	(SELECT pg_relation_filenode(oid) FROM pg_class WHERE pg_relation_filenode(oid) IS NOT NULL)});
 }
 
-# Checks, after all sessions have ended, that no worker, temporary file or file of a
-# dropped relation is left, and no additional segment.  psql does not wait for the
-# end of its backend, so this check waits.
+# Checks that no worker, no temporary file, no file of a dropped relation and no
+# additional segment is left.  First waits for the end of all other sessions,
+# because psql does not wait for the end of its backend.
 sub check_nothing_left
 {
 	my ($node, $name, $segments) = @_;
@@ -221,7 +221,7 @@ WHERE backend_type IN ('client backend', 'parallel worker') AND pid <> pg_backen
 }) or fail("$name: processes are left");
 	my @files = temporary_files($node);
 	is("@files", '', "$name: no temporary file is left");
-	return unless defined $segments;    # after a crash there may be such files
+	return unless defined $segments;    # a crash may leave files and segments
 	is(orphans($node), '', "$name: no relation's file is left");
 	cmp_ok(dsm_segments($node), '<=', $segments, "$name: no segment is left");
 }

@@ -1,9 +1,10 @@
--- For tests that compare only the order of an index: ptsort's order must be
--- the server's, whatever the pages look like.  Faster than same.sql.  Needs
--- the extensions ptsort and amcheck, and ptsort in the session.
+-- For tests that compare only the order of an index, and not its pages:
+-- ptsort's order must be the server's.  These tests are faster than those of
+-- same.sql.  They need the extensions ptsort and amcheck, and ptsort in the
+-- session.
 
--- The order of a table's rows by an index, which must be the only one with
--- that order.
+-- Returns a digest of the table's rows in the order of an index.  No other
+-- index may have the same order.
 CREATE OR REPLACE FUNCTION rows_by_index(tbl text, name text, columns text, condition text)
 RETURNS text
 LANGUAGE plpgsql
@@ -27,8 +28,8 @@ CREATE SEQUENCE IF NOT EXISTS same_order_calls;
 
 -- Runs CREATE kind INDEX ON tbl (columns) rest, once by the server and once by
 -- ptsort with each of these settings ("name = value, ...", including
--- ptsort.parallel_workers).  Returns 'same', or the difference.  condition: the
--- predicate of a partial index.
+-- ptsort.parallel_workers).  Returns 'same', or the difference.  condition is
+-- the predicate of a partial index.
 CREATE OR REPLACE FUNCTION same_order(tbl text, columns text, settings text[],
 	kind text DEFAULT '', rest text DEFAULT '', condition text DEFAULT 'true')
 RETURNS text
@@ -52,7 +53,7 @@ BEGIN
 		PERFORM set_config(s.name, s.reset_val, true) FROM pg_settings s
 		WHERE (s.name LIKE 'ptsort\_test.%' OR s.name = 'ptsort.parallel_workers')
 			AND s.setting <> s.reset_val;
-		-- a new name for every build, so that ptsort_last_build() tells them apart
+		-- a new name for every build, so that the report tells builds apart
 		name := format('ours_%s', nextval('same_order_calls'));
 		FOREACH part IN ARRAY string_to_array(setting, ', ') LOOP
 			PERFORM set_config(split_part(part, ' = ', 1), split_part(part, ' = ', 2), true);
