@@ -4,11 +4,11 @@
  *	  Settings that only ptsort's own tests change, and points at which the
  *	  tests can inject failures.
  *
- * The settings force code paths that small inputs do not take.  The library
- * registers no GUCs for them; contrib/ptsort_test does, such as
- * ptsort_test.spill_entries, and reaches this struct through hook/internals.c.
- * Parallel workers have the leader's values, because the server loads
- * ptsort_test in workers, too, and copies the GUCs.
+ * The settings force code paths that small inputs do not take.
+ * contrib/ptsort_test, not this library, registers GUCs for them, such as
+ * ptsort_test.spill_entries, and accesses DebugSettings through
+ * hook/internals.c.  Parallel workers have the leader's values, because the
+ * server loads ptsort_test in workers, too, and copies the GUCs.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@ typedef enum KeyClass
 	KEY_CLASS_COMPARED			/* no words: comparison decides everything */
 } KeyClass;
 
-/* DebugSettings: for a number, 0 is off unless its comment says otherwise. */
+/* DebugSettings: a number 0 means off, unless its comment says otherwise. */
 typedef struct DebugSettings
 {
 	int			key_class;		/* enum KeyClass */

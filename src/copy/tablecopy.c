@@ -10,7 +10,8 @@
  * The server's own functions (rewriteheap.c) must write all row versions in two
  * cases: the scan found row versions that need TOAST or must keep links to each
  * other, or logical decoding reads the table as a catalog.  These functions
- * work in one process only, so the leader reads all slices and the workers end.
+ * work in one process only, so the leader reads all slices, and the workers
+ * read none.
  *
  * The workers judge row versions as the leader does: they have the leader's
  * horizon and cutoffs, and parallel mode gives them the leader's transaction.
@@ -149,8 +150,8 @@ copy_fill(Team *team)
 }
 
 /*
- * Returns the next row version of a slice, or NULL.  Now and then, it counts
- * the returned row versions; the leader reports the total as progress.
+ * Returns the next row version of a slice, or NULL.  After every BTREPORT_STEP
+ * row versions it counts them; the leader reports the total as progress.
  */
 static inline HeapTuple
 next_row(Copier *self)

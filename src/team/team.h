@@ -5,7 +5,7 @@
  *
  * A team does every parallel sort: an index build (btbuild.c and, for other
  * extensions, build.c), a copy of a table (tablecopy.c), or a sort of another
- * extension (parallel.c).  Each of these is a kind of team.  A team has a
+ * extension (parallel.c).  Each of these uses is a kind of team.  A team has a
  * leader and possibly workers.  All these processes are participants, and go
  * through the same phases:
  *
@@ -22,8 +22,8 @@
  * If an earlier team wrote the runs (Team.stored), a team puts no tuples and
  * begins with the second sort.  If the participants do not read slices, only
  * the leader has a second sort.  A team without workers has no segment: the
- * leader's memory contains the state that processes would share.  Unless the
- * leader reads stored runs, its only sort has the role PTSORT_SERIAL.
+ * leader's memory contains the state that processes would share.  The only sort
+ * of this team has the role PTSORT_SERIAL, unless the leader reads stored runs.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,13 +45,11 @@ typedef struct Team Team;
 typedef enum TeamPhase
 {
 	TEAM_FILLS,					/* put its tuples */
-	TEAM_SORTS,					/* sort them, or wait for all runs */
+	TEAM_SORTS,					/* sort its tuples, or wait for all runs */
 	TEAM_READS					/* read slices or, in the leader, the stream */
 } TeamPhase;
 
-/*
- * TeamKind: what a team does in each of its processes.
- */
+/* TeamKind: what a team does in each of its processes. */
 typedef struct TeamKind
 {
 	/*
@@ -68,7 +66,7 @@ typedef struct TeamKind
 	 */
 	void		(*prepare) (Team *team, int processes);
 
-	/* Begin a sort; team.c checks that the sort has the options. */
+	/* Begin a sort; team.c checks that the sort has these options. */
 	PtSort	   *(*begin) (Team *team, const PtSortOptions *options);
 
 	/*
@@ -126,10 +124,11 @@ typedef struct TeamSlot
 } TeamSlot;
 
 /*
- * Team: one process's view of the team.  In the leader the caller zeroes it and
- * sets the fields of the first part.  In a worker the caller zeroes it and sets
- * only 'kind'; team_serve copies the fields up to 'expected' from the segment,
- * and kind->open may set the fields from 'slices' to 'stored'.
+ * Team: one process's view of the team.  In the leader the caller zeroes the
+ * Team and sets the fields before 'participants'.  In a worker the caller
+ * zeroes the Team and sets only 'kind'; team_serve copies the fields up to
+ * 'expected' from the segment, and kind->open may set 'slices', 'sorts' and
+ * 'stored'.
  */
 struct Team
 {
@@ -172,7 +171,7 @@ struct Team
 	PtSort	   *sort;
 	double		others_ms;		/* time that other sorts took in kind->fill */
 	TeamSlot   *slots;			/* of all participants; [0] is the leader's */
-	TeamSlot   *slot;			/* this process's */
+	TeamSlot   *slot;			/* slot of this process */
 
 	/* Leader */
 	bool		leader_rests;	/* leader puts nothing if there are workers */
