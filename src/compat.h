@@ -101,7 +101,7 @@ pt_add_permission_info(Query *query, RangeTblEntry *rte)
 #endif
 }
 
-/* 18 replaced the strategy number with a flag. */
+/* 18 replaced the strategy number argument with a flag. */
 static inline void
 pt_sortsupport_from_index(Relation index, bool reverse, SortSupport ssup)
 {
@@ -200,7 +200,7 @@ pt_libc_locale(Oid collation)
 #define pt_bt_max_item_size(page) BTMaxItemSize(page)
 #endif
 
-/* Since 16 page buffers passed to smgr must be aligned for direct I/O */
+/* Since 16, smgr requires page buffers that are aligned for direct I/O */
 #if PG_VERSION_NUM >= 160000
 #define pt_palloc_io_pages(cxt, n) \
 	((char *) MemoryContextAllocAligned(cxt, (Size) (n) * BLCKSZ, \
@@ -333,14 +333,14 @@ pt_count_blocks_read(Relation rel, int n)
 #define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
 #endif
 
-/* Marks a function that does not return; stands before the declaration */
+/* Put pt_noreturn before the declaration of a function that never returns. */
 #if PG_VERSION_NUM >= 180000
 #define pt_noreturn pg_noreturn
 #else
 #define pt_noreturn pg_attribute_noreturn()
 #endif
 
-/* BufFileRead() that treats a short read as an error */
+/* 16 added BufFileReadExact(), which treats a short read as an error. */
 #if PG_VERSION_NUM < 160000
 static inline void
 BufFileReadExact(BufFile *file, void *ptr, size_t size)

@@ -21,7 +21,7 @@
 typedef enum KeyClass
 {
 	KEY_CLASS_AUTO,				/* the best that the columns allow */
-	KEY_CLASS_PREFIX,			/* prefix, not exact */
+	KEY_CLASS_PREFIX,			/* a prefix key, but no exact key */
 	KEY_CLASS_COMPARED			/* no words: comparison decides everything */
 } KeyClass;
 
@@ -34,12 +34,12 @@ typedef struct DebugSettings
 	int			collation_rules;	/* number of rules that a process reads of
 									 * each collation of the C library; -1:
 									 * the true number */
-	int			spill_entries;	/* entries of an initial run */
-	int			merge_order;	/* maximum runs of a merge */
-	int			slices;			/* cut the final merge into this many slices,
+	int			spill_entries;	/* number of entries in an initial run */
+	int			merge_order;	/* maximum number of runs in a merge */
+	int			slices;			/* number of slices of the final merge,
 								 * however small */
 	int			learn_tuples;	/* minimum number of tuples for a sort to
-								 * learn; -1: where it pays */
+								 * learn; -1: if learning pays */
 	bool		leader_participates;	/* the leader, too, puts tuples */
 	bool		server_pages;	/* let the server judge every page, except in
 								 * CONCURRENTLY */

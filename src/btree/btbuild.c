@@ -146,7 +146,7 @@ btbuild_perform_siblings(Team *team)
 	for (int i = 0; i < self->nsiblings; i++)
 	{
 		fault_point("build: sort of sibling");
-		/* sort_perform also announces a failure, which siblings_keep detects */
+		/* sort_perform announces a failure, which siblings_keep detects */
 		sort_perform(self->siblings[i].sort);
 		sort_end(self->siblings[i].sort);
 	}
@@ -582,7 +582,7 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 			add_costs(&failed, &self->base.team.slots[i].stats);
 		team_leave(&self->base.team);
 
-		again.runs = NULL;		/* scan the table, for this index only */
+		again.runs = NULL;		/* scan the table for this index only */
 		again.ncandidates = 0;
 		self = begin_build(&what, &again);
 		self->started = true;

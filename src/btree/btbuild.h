@@ -43,8 +43,8 @@
  */
 typedef struct WaitingRuns
 {
-	RelFileLocator file;		/* of the table */
-	BlockNumber blocks;			/* of the table */
+	RelFileLocator file;		/* the table's file */
+	BlockNumber blocks;			/* size of the table */
 	int			settings;		/* encodes settings that affect sort keys */
 	bool		is_unique;		/* IndexInfo.ii_Unique */
 
@@ -52,7 +52,7 @@ typedef struct WaitingRuns
 	dsm_segment *segment;
 	int			participants;	/* participants that wrote the runs */
 	int			workers;		/* workers that the scanning build requested */
-	double		rows;			/* live rows of the table */
+	double		rows;			/* number of live rows of the table */
 	bool		broken_hot_chain;
 	NameData	scanned_for;	/* the index whose build scanned the table */
 	SubTransactionId subid;		/* subtransaction that owns the runs */

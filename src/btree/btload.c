@@ -35,7 +35,7 @@
 typedef struct BtSliceOut
 {
 	bool		loaded;
-	int64		npages;			/* leaves, including first and last */
+	int64		npages;			/* number of leaves, with first and last */
 	BlockNumber firstblk;
 	BtOpenPage	open;			/* the last leaf, without its page */
 	PGAlignedBlock first;		/* first leaf, closed; unset if npages = 1 */
@@ -50,7 +50,7 @@ typedef struct BtSliceOut
 typedef struct BtLoadShared
 {
 	BtFileShared file;
-	pg_atomic_uint64 tuples;	/* reported by all participants */
+	pg_atomic_uint64 tuples;	/* tuples that all participants reported */
 	bool		allequalimage;
 	int			nslices;
 } BtLoadShared;
@@ -60,32 +60,32 @@ typedef struct BtLevel
 {
 	BtLoad	   *load;
 	BtOpenPage	open;			/* page is NULL before the first tuple */
-	IndexTuple	lowkey;			/* of the open page; in a page-sized buffer */
-	struct BtLevel *parent;		/* gets the downlinks; NULL until created */
+	IndexTuple	lowkey;			/* the open page's; in a page-sized buffer */
+	struct BtLevel *parent;		/* next level up; NULL until it exists */
 } BtLevel;
 
 struct BtLoad
 {
 	BtLoadShared *shared;
 	int			participant;
-	SharedFileSet *fileset;		/* contains the lists; NULL if alone */
+	SharedFileSet *fileset;		/* files of the lists; NULL if alone */
 	MemoryContext cxt;			/* for all memory of this load */
 	BtRules		rules;
 	BtWriter	writer;
 	BtLevel		leaf;			/* leaf level of the current slice; of the
 								 * index if alone or while stitching */
-	BtPending	pending;		/* used if the index is deduplicated */
+	BtPending	pending;		/* used only if the index is deduplicated */
 
 	/* The current slice, if it will be stitched: */
-	BtSliceOut *out;			/* NULL: none */
+	BtSliceOut *out;			/* NULL if no slice will be stitched */
 	int			slice;			/* number of the slice */
 	BufFile    *list;			/* the list of its leaves; NULL if empty */
 
-	int64		all_tuples;		/* expected from all participants */
-	int64		tuples;			/* added by this participant */
+	int64		all_tuples;		/* tuples expected from all participants */
+	int64		tuples;			/* tuples that this participant added */
 	int64		reported;		/* part of 'tuples' already reported by
 								 * btload_report */
-	int64		leaves;			/* begun by this participant */
+	int64		leaves;			/* leaves that this participant began */
 };
 
 

@@ -30,9 +30,7 @@ btpage_rules(BtRules *rules, Relation heap, Relation index, bool allequalimage)
 	rules->heap = heap;
 	rules->index = index;
 	rules->inskey = _bt_mkscankey(index, NULL);
-	/*
-	 * the server reads allequalimage from the metapage, not written yet
-	 */
+	/* the server reads this from the metapage, which does not exist yet */
 	rules->inskey->allequalimage = allequalimage;
 	rules->leaf_full = BTGetTargetPageFreeSpace(index);
 	rules->upper_full = BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100;

@@ -37,23 +37,23 @@ typedef struct BtRules
 {
 	Relation	heap;			/* for error messages only */
 	Relation	index;
-	BTScanInsert inskey;		/* for suffix truncation */
+	BTScanInsert inskey;		/* insertion key, for suffix truncation */
 	Size		leaf_full;		/* a leaf with less free space is full */
 	Size		upper_full;		/* an internal page with less space is full */
 	bool		deduplicate;	/* true to make posting lists */
-	bool		varlena_leads;	/* the first column is a varlena */
-	MemoryContext tmpcxt;		/* reset whenever a page is closed */
+	bool		varlena_leads;	/* true if the first column is a varlena */
+	MemoryContext tmpcxt;		/* btpage_close resets this context */
 } BtRules;
 
 /* BtOpenPage: a page that still accepts tuples; plain data. */
 typedef struct BtOpenPage
 {
-	Page		page;			/* BLCKSZ bytes, owned by the caller */
+	Page		page;			/* BLCKSZ bytes, which the caller owns */
 	BlockNumber blkno;			/* block of the page in the file */
 	uint32		level;			/* 0 = leaf */
 	OffsetNumber lastoff;		/* last used offset, P_HIKEY if none */
 	Size		lastextra;		/* bytes of last item's posting list */
-	Size		extrabefore;	/* lastextra before the last item was added */
+	Size		extrabefore;	/* lastextra of the item before the last */
 } BtOpenPage;
 
 /*

@@ -11,7 +11,7 @@
  * Blocks.  A sole participant uses one block after another and extends the file
  * as it writes, as the server does; no block is left over.  Several
  * participants allocate chunks of blocks by adding to an atomic counter.  The
- * file grows ahead of the counter: a participant that finds too few blocks
+ * file grows ahead of the counter.  A participant that finds too few blocks
  * ahead takes the relation's extension lock, and writes zeroes only to the
  * file's new last block.  So participants write all pages below the end of the
  * file, and they rarely wait for the lock.
@@ -56,7 +56,7 @@ typedef struct BtFileShared
 {
 	XLogRecPtr	redo;			/* redo pointer before the first page */
 	bool		use_wal;		/* RelationNeedsWAL() in the leader */
-	int			nparticipants;	/* 1: there is only one writer */
+	int			nparticipants;	/* number of participants that write */
 	pg_atomic_uint64 nblocks;	/* number of blocks taken */
 	pg_atomic_uint32 size;		/* file size in blocks, if there are several
 								 * writers; set under the extension lock */
@@ -74,10 +74,10 @@ typedef struct BtWriter
 {
 	Relation	index;
 	BtFileShared *shared;
-	MemoryContext cxt;			/* page buffers */
+	MemoryContext cxt;			/* contains the page buffers */
 	bool		alone;			/* true for the only writer, which extends the
 								 * file block by block */
-	BlockNumber eof;			/* size of the file, if alone */
+	BlockNumber eof;			/* size of the file in blocks, if alone */
 	BtChunk		chunk;			/* this writer's unused blocks */
 	BlockNumber to_come;		/* estimate by the caller: blocks that all
 								 * participants will still take */

@@ -31,9 +31,9 @@ struct CopyWriter
 	BlockNumber next;			/* block of pages[0], or InvalidBlockNumber if
 								 * not known yet */
 	Page		open;			/* the last page, or NULL */
-	int			npages;			/* pages filled, including the open one */
+	int			npages;			/* number of pages, with the open page */
 	int			most;			/* maximum of npages */
-	Page	   *pages;			/* not written yet */
+	Page	   *pages;			/* pages that are not written yet */
 };
 
 CopyWriter *

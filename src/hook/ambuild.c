@@ -13,9 +13,9 @@
  *	- object access, after creation of an index: every CREATE INDEX and
  *	  constraint.
  *	- relcache invalidation, while the server rebuilds that index: REINDEX,
- *	  VACUUM FULL, CLUSTER, table rewrites, TRUNCATE, REFRESH.  These give the
- *	  index a new file, and the invalidation for the new file arrives before
- *	  the build.
+ *	  VACUUM FULL, CLUSTER, table rewrites, TRUNCATE, REFRESH.  These statements
+ *	  give the index a new file, and the invalidation for that file arrives
+ *	  before the build.
  *	- get_relation_info, when the server's planner computes the number of
  *	  workers of a build: all other builds, above all CONCURRENTLY, which
  *	  creates and builds an index in different transactions.  The planner does
@@ -412,10 +412,10 @@ will_follow(Oid index_oid)
 /*
  * Open the indexes that the statement will build after this one, store them in
  * 'candidates', and return their number.  An index that another session locked
- * ends the list: ptsort must not wait for a lock earlier than the server does,
- * and without the lock cannot see which functions the build calls.  An index
- * whose build may run user code also ends the list: the code might write to the
- * table between the scan and the builds that use the scan's runs.
+ * ends the list.  ptsort must not wait for the lock earlier than the server
+ * does, and without the lock it cannot see which functions the build calls.  An
+ * index whose build may run user code also ends the list: the code might write
+ * to the table between the scan and the builds that use the scan's runs.
  */
 static int
 open_candidates(Relation heap, Relation index, Relation *candidates)

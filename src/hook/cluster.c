@@ -44,7 +44,7 @@
 /* heap's routine with ptsort's function; filled in at each redirection */
 static TableAmRoutine heap_routine;
 
-/* The table whose entry points at heap_routine, or InvalidOid. */
+/* The table whose relcache entry points at heap_routine, or InvalidOid. */
 static Oid	redirected = InvalidOid;
 
 static object_access_hook_type prev_object_access = NULL;
@@ -70,7 +70,7 @@ why_not_ours(Relation old_heap, Relation index)
 	return ambuild_why_not(old_heap);
 }
 
-/* relation_copy_for_cluster of a redirected entry */
+/* The relation_copy_for_cluster callback of a redirected relcache entry */
 static void
 copy_for_cluster(Relation old_heap, Relation new_heap, Relation index,
 				 bool use_sort, TransactionId oldest_xmin,

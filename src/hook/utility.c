@@ -39,7 +39,7 @@
 typedef struct ConstraintRequest
 {
 	ConstrType	kind;			/* CONSTR_PRIMARY, _UNIQUE or _EXCLUSION */
-	List	   *columns;		/* names; NULL for an expression */
+	List	   *columns;		/* column names; NULL for an expression */
 	int			workers;
 } ConstraintRequest;
 

@@ -54,9 +54,9 @@ int			ptsort_min_sort_rows = 200;
 typedef struct TakenSort
 {
 	SortState  *node;
-	ExecProcNodeMtd original;	/* the server's or another extension's */
+	ExecProcNodeMtd original;	/* ExecSort, or another extension's method */
 	MemoryContext scratch;		/* for memory that types' functions leak */
-	PtSort	   *sort;			/* NULL: not begun */
+	PtSort	   *sort;			/* NULL if no sort exists */
 	bool		values;			/* true to sort single values, not rows */
 	int64		bound;			/* current bound; 0: none */
 	int64		sorts;			/* number of sorts so far */
@@ -464,7 +464,7 @@ visit_node(PlanState *planstate, void *found)
 	return planstate_tree_walker(planstate, visit_node, found);
 }
 
-/* Called when a query ends, normally or by an error. */
+/* Memory context callback: a query ended, normally or by an error. */
 static void
 forget_query(void *arg)
 {

@@ -20,9 +20,9 @@ typedef struct SortReport
 	Oid			session_user;	/* only this user in this role may read the
 								 * report */
 	Oid			role;
-	int64		sorts;			/* more than one after a rescan */
+	int64		sorts;			/* number of sorts; above 1 after rescans */
 	int			keys;			/* number of sort columns */
-	PtSortStats stats;			/* of all sorts, see ptsort_reset */
+	PtSortStats stats;			/* statistics of all sorts; see ptsort_reset */
 } SortReport;
 
 /* sortreport_space returns the bytes that EXPLAIN reports for a sort. */

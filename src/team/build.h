@@ -6,8 +6,8 @@
  * Each kind of team (team.h) that builds an index has a Build as the first
  * field of its state, and a BuildInfo as the first field of its information for
  * workers.  build.c has the functions that all these kinds share.  parallel.c
- * also uses these functions, for the sorts of other extensions, which may have
- * no index and no table.
+ * also uses these functions, for the sorts of other extensions.  A sort of
+ * another extension may have no index and no table.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,7 +39,7 @@ typedef struct Build
 	IndexInfo  *index_info;
 
 	/* Leader */
-	bool		progress;		/* report to the view of CREATE INDEX */
+	bool		progress;		/* report to the progress view */
 	double		heap_tuples;	/* live rows that all participants read */
 	double		index_tuples;	/* tuples put by all participants */
 } Build;

@@ -24,8 +24,8 @@ typedef enum HeapVerdict
 {
 	HEAP_SKIP,
 	HEAP_TAKE_LIVE,
-	HEAP_TAKE_DELETED,			/* deleted, but a snapshot may see it */
-	HEAP_BREAK_CHAIN,			/* skip, though a snapshot may see it */
+	HEAP_TAKE_DELETED,			/* use a deleted tuple that may be visible */
+	HEAP_BREAK_CHAIN,			/* skip a tuple that may be visible */
 	HEAP_ASK_SERVER				/* the server must scan the whole page */
 } HeapVerdict;
 

@@ -62,14 +62,14 @@ struct HeapReader
 {
 	HeapScanDesc scan;			/* server's scan: blocks, strategy, stream */
 	bool		copying;		/* true: try to copy pages */
-	bool		ended;			/* the batch is the last one */
+	bool		ended;			/* true if the current batch is the last */
 	Buffer		buffer;			/* buffer of the current page, or invalid */
 
 	/* the batch */
 	int			n;
 	int			next;
 	int			npinned;		/* copies that heapread_pin replaced */
-	bool		others_wait;	/* other processes waited for our locks */
+	bool		others_wait;	/* another process waited for our locks */
 	BlockNumber blocks[BATCH];
 	bool		copied[BATCH];
 	char	   *pages;			/* memory for BATCH pages */
@@ -362,8 +362,8 @@ heapread_begin(HeapScanDesc scan)
  * Fill the next batch.  Returns false after the last batch.  Copying pauses if
  * other processes waited for the locks of the previous batch, because those
  * processes read pages, too.  It also pauses if more than half of that batch's
- * copies were useless, as in the first scan of a newly loaded table: that scan
- * must set hint bits on every page.
+ * copies were useless, as in the first scan of a newly loaded table, which must
+ * set hint bits on every page.
  */
 static bool
 next_batch(HeapReader *reader)

@@ -97,9 +97,9 @@ typedef struct HeapColumns
 typedef struct HeapEmitter
 {
 	HeapScanTarget *target;
-	HeapColumns plan;			/* used if 'estate' is NULL */
+	HeapColumns plan;			/* used only if estate is NULL */
 
-	/* for expressions, predicates and repeated columns */
+	/* State for evaluating expressions, predicates and repeated columns */
 	EState	   *estate;
 	ExprContext *econtext;
 	TupleTableSlot *slot;
@@ -371,7 +371,7 @@ emit_page(HeapScan *hs)
 {
 	for (int i = 0; i < hs->nemitters; i++)
 		emit_to(&hs->judge, &hs->emitters[i]);
-	/* despite its name, this counts tuples read from the table */
+	/* pgstat_count_index_tuples() counts tuples read from the table */
 	pgstat_count_index_tuples(hs->judge.heap, hs->judge.nseen);
 }
 
@@ -460,7 +460,7 @@ begin_evaluation(HeapEmitter *emitter, Relation heap)
 {
 	emitter->estate = CreateExecutorState();
 	emitter->econtext = GetPerTupleExprContext(emitter->estate);
-	/* a slot without a buffer, because the page may be a copy */
+	/* make a slot without a buffer, because the page may be a copy */
 	emitter->slot = MakeSingleTupleTableSlot(RelationGetDescr(heap),
 											 &TTSOpsHeapTuple);
 	emitter->econtext->ecxt_scantuple = emitter->slot;

@@ -43,7 +43,7 @@ typedef struct Sorter
 	Build		base;			/* must be first */
 	PtParallel	parallel;		/* argument of the callbacks */
 	const PtParallelOps *ops;
-	BuildInfo	info;			/* leader: for the workers */
+	BuildInfo	info;			/* leader: information for the workers */
 	MemoryContext context;		/* leader: memory of the sort */
 } Sorter;
 
@@ -107,7 +107,7 @@ scan_table(Team *team, PtParallel *parallel)
 	return rows;
 }
 
-/* IndexBuildCallback */
+/* IndexBuildCallback: pass a tuple to the user's put_index callback. */
 static void
 put_index(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 		  bool alive, void *state)

@@ -44,7 +44,7 @@ typedef struct Team Team;
 /* TeamPhase: what a participant is about to do. */
 typedef enum TeamPhase
 {
-	TEAM_FILLS,					/* put its tuples */
+	TEAM_FILLS,					/* put its tuples into a sort */
 	TEAM_SORTS,					/* sort its tuples, or wait for all runs */
 	TEAM_READS					/* read slices or, in the leader, the stream */
 } TeamPhase;
@@ -60,8 +60,8 @@ typedef struct TeamKind
 	void		(*close) (Team *team);
 
 	/*
-	 * Optional, in the leader: team.c calls prepare before the launch, with
-	 * the number of processes including the leader, and again with 1 if no
+	 * Optional, in the leader: team.c calls prepare before the launch with
+	 * the number of processes, including the leader, and again with 1 if no
 	 * worker starts.  prepare may still change 'info' and 'sorts'.
 	 */
 	void		(*prepare) (Team *team, int processes);
@@ -119,15 +119,15 @@ typedef struct TeamSlot
 	int64		pages;			/* pages written, set by team->kind->read */
 	PtParallelStats stats;
 	Oid			contradicted;	/* sort_contradicted of one of its sorts */
-	WalUsage	wal;			/* of a worker */
-	BufferUsage buffers;		/* of a worker */
+	WalUsage	wal;			/* WAL usage of a worker */
+	BufferUsage buffers;		/* buffer usage of a worker */
 } TeamSlot;
 
 /*
  * Team: one process's view of the team.  In the leader the caller zeroes the
  * Team and sets the fields before 'participants'.  In a worker the caller
- * zeroes the Team and sets only 'kind'; team_serve copies the fields up to
- * 'expected' from the segment, and kind->open may set 'slices', 'sorts' and
+ * zeroes the Team and sets only 'kind'.  team_serve copies the fields up to
+ * 'expected' from the segment.  kind->open may set 'slices', 'sorts' and
  * 'stored'.
  */
 struct Team
@@ -153,7 +153,7 @@ struct Team
 								 * the caller attaches the segment */
 
 	/* Leader */
-	const char *worker_main;	/* for CreateParallelContext() */
+	const char *worker_main;	/* argument of CreateParallelContext() */
 	bool		is_leader;
 	int			stored_participants;	/* writers of the stored runs */
 	Relation	table;			/* table to scan in parallel, or NULL */
@@ -165,18 +165,18 @@ struct Team
 	int			participant;	/* number of this process; 0: the leader */
 	int			processes;		/* the leader and the planned workers */
 	void	   *shared;			/* the kind's shared memory, or NULL */
-	shm_toc    *toc;			/* NULL: no segment */
+	shm_toc    *toc;			/* NULL if there is no segment */
 	ParallelTableScanDesc scan; /* NULL: scan the whole table */
-	PtSortShared *sort_shared;	/* NULL: serial */
+	PtSortShared *sort_shared;	/* NULL if the team has only a serial sort */
 	PtSort	   *sort;
 	double		others_ms;		/* time that other sorts took in kind->fill */
-	TeamSlot   *slots;			/* of all participants; [0] is the leader's */
+	TeamSlot   *slots;			/* slots of all participants; 0: the leader */
 	TeamSlot   *slot;			/* slot of this process */
 
 	/* Leader */
 	bool		leader_rests;	/* leader puts nothing if there are workers */
 	ParallelContext *pcxt;		/* NULL: no workers, or they ended */
-	dsm_segment *segment;		/* outlives pcxt */
+	dsm_segment *segment;		/* the segment, which outlives pcxt */
 	int			planned;		/* workers planned */
 	int			launched;		/* workers launched */
 	uint64		wal_before;		/* bytes of WAL at the start */
