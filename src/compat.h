@@ -4,8 +4,8 @@
  *	  Every difference between the supported server versions (15 to 18).
  *
  * This is the only file of the project that may look at PG_VERSION_NUM (a test
- * in t/ checks that).  All other code uses the names of the newest server or,
- * where no single name fits, a helper from this file with the prefix pt_.
+ * in t/ checks this rule).  All other code uses the names of the newest server
+ * or, where no single name fits, a helper from this file with the prefix pt_.
  *
  *-------------------------------------------------------------------------
  */
@@ -101,7 +101,7 @@ pt_add_permission_info(Query *query, RangeTblEntry *rte)
 #endif
 }
 
-/* 18 replaced the strategy number with a flag. */
+/* 18 replaced the strategy number argument with a flag. */
 static inline void
 pt_sortsupport_from_index(Relation index, bool reverse, SortSupport ssup)
 {
@@ -171,7 +171,7 @@ pt_libc_locale(Oid collation)
 
 /*
  * Catalog columns with the ICU locale of a collation and of the database; 17
- * renamed them.  16 added columns with user-defined rules; 0: no column.
+ * renamed them.  16 added columns with user-defined rules; 0 means no column.
  */
 #if PG_VERSION_NUM >= 170000
 #define PT_COLLATION_LOCALE Anum_pg_collation_colllocale
@@ -200,7 +200,7 @@ pt_libc_locale(Oid collation)
 #define pt_bt_max_item_size(page) BTMaxItemSize(page)
 #endif
 
-/* Since 16 page buffers passed to smgr must be aligned for direct I/O */
+/* Since 16, smgr requires page buffers that are aligned for direct I/O */
 #if PG_VERSION_NUM >= 160000
 #define pt_palloc_io_pages(cxt, n) \
 	((char *) MemoryContextAllocAligned(cxt, (Size) (n) * BLCKSZ, \
@@ -214,8 +214,7 @@ pt_libc_locale(Oid collation)
  * pt_smgrregistersync requests that the checkpointer fsync all segments of the
  * main fork, which has 'nblocks' blocks.  Returns false if the checkpointer's
  * queue is full; then the caller must fsync them.  (17's smgrregistersync()
- * waits instead, which is fine.  Before 17 a request is for a single segment
- * only.)
+ * waits instead, which is fine. Before 17 a request is for a single segment.)
  */
 static inline bool
 pt_smgrregistersync(Relation rel, BlockNumber nblocks)
@@ -227,7 +226,7 @@ pt_smgrregistersync(Relation rel, BlockNumber nblocks)
 	{
 		FileTag		tag;
 
-		memset(&tag, 0, sizeof(tag));	/* it is a hash key */
+		memset(&tag, 0, sizeof(tag));	/* the tag is a hash key */
 		tag.handler = SYNC_HANDLER_MD;
 		tag.forknum = MAIN_FORKNUM;
 		tag.rlocator = rel->rd_locator;
@@ -291,7 +290,7 @@ pt_page_is_verified(char *page, BlockNumber block)
 #endif
 }
 
-/* Count n blocks of a table as read, as ReadBuffer() does with a ring. */
+/* Count n blocks of a table as read, as ReadBuffer() does in a bulk read. */
 static inline void
 pt_count_blocks_read(Relation rel, int n)
 {
@@ -334,14 +333,14 @@ pt_count_blocks_read(Relation rel, int n)
 #define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
 #endif
 
-/* Marks a function that does not return; stands before the declaration */
+/* Put pt_noreturn before the declaration of a function that never returns. */
 #if PG_VERSION_NUM >= 180000
 #define pt_noreturn pg_noreturn
 #else
 #define pt_noreturn pg_attribute_noreturn()
 #endif
 
-/* BufFileRead() that treats a short read as an error */
+/* 16 added BufFileReadExact(), which treats a short read as an error. */
 #if PG_VERSION_NUM < 160000
 static inline void
 BufFileReadExact(BufFile *file, void *ptr, size_t size)

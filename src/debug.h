@@ -4,11 +4,11 @@
  *	  Settings that only ptsort's own tests change, and points at which the
  *	  tests can inject failures.
  *
- * The settings force code paths that small inputs do not take.  The library
- * registers no GUCs for them; contrib/ptsort_test does, such as
- * ptsort_test.spill_entries, and reaches this struct through hook/internals.c.
- * Parallel workers have the leader's values, because the server loads
- * ptsort_test in workers, too, and copies the GUCs.
+ * The settings force code paths that small inputs do not take.
+ * contrib/ptsort_test, not this library, registers GUCs for them, such as
+ * ptsort_test.spill_entries, and accesses DebugSettings through
+ * hook/internals.c.  Parallel workers have the leader's values, because the
+ * server loads ptsort_test in workers, too, and copies the GUCs.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,11 +21,11 @@
 typedef enum KeyClass
 {
 	KEY_CLASS_AUTO,				/* the best that the columns allow */
-	KEY_CLASS_PREFIX,			/* prefix, not exact */
+	KEY_CLASS_PREFIX,			/* a prefix key, but no exact key */
 	KEY_CLASS_COMPARED			/* no words: comparison decides everything */
 } KeyClass;
 
-/* DebugSettings: for a number, 0 is off unless its comment says otherwise. */
+/* DebugSettings: a number 0 means off, unless its comment says otherwise. */
 typedef struct DebugSettings
 {
 	int			key_class;		/* enum KeyClass */
@@ -34,12 +34,12 @@ typedef struct DebugSettings
 	int			collation_rules;	/* number of rules that a process reads of
 									 * each collation of the C library; -1:
 									 * the true number */
-	int			spill_entries;	/* entries of an initial run */
-	int			merge_order;	/* maximum runs of a merge */
-	int			slices;			/* cut the final merge into this many slices,
+	int			spill_entries;	/* number of entries in an initial run */
+	int			merge_order;	/* maximum number of runs in a merge */
+	int			slices;			/* number of slices of the final merge,
 								 * however small */
 	int			learn_tuples;	/* minimum number of tuples for a sort to
-								 * learn; -1: where it pays */
+								 * learn; -1: if learning pays */
 	bool		leader_participates;	/* the leader, too, puts tuples */
 	bool		server_pages;	/* let the server judge every page, except in
 								 * CONCURRENTLY */

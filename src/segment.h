@@ -3,8 +3,8 @@
  * segment.h
  *	  Opens the file of a relation's segment without the storage manager.
  *
- * To read or write many blocks with one system call, ptsort needs the file
- * itself where the server has no function for that.
+ * Where the server has no function to read or write many blocks with one system
+ * call, ptsort must open the file itself.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * stamp.c
- *	  The build of this library that a process runs: stamp.h.  The Makefile
+ *	  The build of this library that a process runs; see stamp.h.  The Makefile
  *	  defines PTSORT_STAMP, and compiles this file when any source file changes.
  *
  *-------------------------------------------------------------------------
@@ -10,7 +10,7 @@
 
 #include "stamp.h"
 
-/* Neither const nor static: the compiler would put the value into the code. */
+/* Not const or static, or the compiler would put the value into the code. */
 extern PGDLLEXPORT BuildStamp ptsort_build_stamp;
 
 BuildStamp	ptsort_build_stamp = {"ptsort build " PTSORT_STAMP};

@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * btbuild.c
- *	  ptsort's btree build: the scan, the sort and the load put together.
+ *	  ptsort's btree build: combines the scan, the sort and the load.
  *
  * A build is a kind of team (team.h).  Its processes scan the table, sort index
  * tuples, and load slices of the merged stream with btload.  A build without
  * workers loads a single slice.  The sort raises errors about uniqueness, and
  * btload raises errors about the size of tuples.
  *
- * If there are workers, the leader makes siblings (btbuild.h) of the candidates
- * in the request, and the scan also puts tuples into a sort for each sibling.
- * A build that loads waiting runs does not scan.
+ * If there are workers, the leader turns the candidates in the request into
+ * siblings (btbuild.h), and the scan also puts tuples into a sort for each
+ * sibling.  A build that loads waiting runs does not scan.
  *
  * If a collation contradicts its own tables, the sort fails.  Then the leader
  * empties the index and starts the build over without the tables.
@@ -44,7 +44,7 @@ typedef struct Sibling
 {
 	Relation	index;
 	IndexInfo  *index_info;
-	dsm_segment *segment;		/* of its sort */
+	dsm_segment *segment;		/* of the sibling's sort */
 	PtSort	   *sort;
 } Sibling;
 
@@ -90,7 +90,9 @@ extern PGDLLEXPORT void ptsort_btbuild_worker_main(dsm_segment *segment,
  * Siblings
  */
 
-/* Make an index a sibling.  The caller attached the segment of its runs. */
+/*
+ * Make an index a sibling.  The caller attached the segment of its sort.
+ */
 static void
 add_sibling(BtBuild *self, Relation index, bool check_unique,
 			dsm_segment *segment)
@@ -105,7 +107,7 @@ add_sibling(BtBuild *self, Relation index, bool check_unique,
 }
 
 /*
- * Make siblings of the candidates, in their order.  Stop if the server has no
+ * Turn the candidates into siblings, in their order.  Stop if the server has no
  * segment for a candidate's runs, or if the budget has no room for the
  * candidate's sort.  Without workers, drop all siblings.
  */
@@ -144,13 +146,13 @@ btbuild_perform_siblings(Team *team)
 	for (int i = 0; i < self->nsiblings; i++)
 	{
 		fault_point("build: sort of sibling");
-		/* sort_perform also announces a failure, for siblings_keep */
+		/* sort_perform announces a failure, which siblings_keep detects */
 		sort_perform(self->siblings[i].sort);
 		sort_end(self->siblings[i].sort);
 	}
 }
 
-/* Make the siblings' complete runs wait for their builds. */
+/* The siblings' runs are complete.  Make them wait for the siblings' builds. */
 static void
 keep_siblings(const BtBuild *self)
 {
@@ -377,7 +379,7 @@ load_tuples(const Team *team, BtLoad *load)
 	report_tuples(team, load);
 }
 
-/* Like load_tuples, for exact keys: add entries in bulk, not index tuples. */
+/* Like load_tuples, for exact keys: adds entries in bulk, not index tuples. */
 static void
 load_entries(const Team *team, BtLoad *load, const KeyPack *pack)
 {
@@ -481,7 +483,7 @@ run_build(BtBuild *self)
 /*
  * Undo a load after a collation contradicted its tables: empty the index, as
  * RelationTruncateIndexes (heap.c) does.  Stop using the tables in this process
- * and its workers, so that no sort fails again because of them.
+ * and its workers, so that the tables cannot make another sort fail.
  */
 static void
 undo(BtBuild *self, Oid collation)
@@ -564,7 +566,7 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	Oid			contradicted;
 	instr_time	start;
 
-	/* as in the server's btbuild() */
+	/* the server's btbuild() makes the same check */
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data",
 			 RelationGetRelationName(index));
@@ -580,13 +582,13 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 			add_costs(&failed, &self->base.team.slots[i].stats);
 		team_leave(&self->base.team);
 
-		again.runs = NULL;		/* scan the table, for this index only */
+		again.runs = NULL;		/* scan the table for this index only */
 		again.ncandidates = 0;
 		self = begin_build(&what, &again);
 		self->started = true;
 	}
 	end_build(self);
-	add_costs(&self->base.team.slot->stats, &failed);	/* as the leader's */
+	add_costs(&self->base.team.slot->stats, &failed);	/* count as leader's */
 	say_end(self, pt_ms_since(start));
 	btreport_publish(BT_REPORT_BUILD, index, &self->base.team,
 					 self->request->runs != NULL);

@@ -1,16 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * btbuild.h
- *	  ptsort's btree build: the ambuild that replaces the server's.
+ *	  ptsort's btree build, which replaces the server's btbuild().
  *
  * ambuild.c decides whether ptsort builds an index and with how many workers,
  * and then calls btbuild_build().
  *
  * A statement that builds all indexes of a table builds them one after another.
  * A sibling is an index that the same statement will build later.  The scan of
- * the first build can also put tuples into one sort for each sibling.  That
+ * the first build can also put tuples into one sort for each sibling.  The
  * sort's runs wait for the sibling's build in their own segment of dynamic
- * shared memory.  The segment holds the sort's PtSortShared (siblings.c):
+ * shared memory.  The segment holds the sort's PtSortShared.  Calls
+ * (siblings.c):
  *
  *		the first build:
  *		siblings_create, siblings_attach in workers
@@ -32,26 +33,26 @@
 #include "storage/dsm.h"
 #include "utils/relcache.h"
 
-/* Maximum number of indexes built from one scan, the first one included. */
+/* Maximum number of indexes built from one scan, including the first. */
 #define MAX_INDEXES_PER_SCAN	32
 #define MAX_SIBLINGS	(MAX_INDEXES_PER_SCAN - 1)
 
 /*
- * WaitingRuns: runs that wait for the build of one index.  The first part must
- * be equal in the build that wrote the runs and the build that loads them.
+ * WaitingRuns: runs that wait for the build of one index.  The fields before
+ * index_id must be equal in the builds that write and load the runs.
  */
 typedef struct WaitingRuns
 {
-	RelFileLocator file;		/* of the table */
-	BlockNumber blocks;			/* of the table */
+	RelFileLocator file;		/* the table's file */
+	BlockNumber blocks;			/* size of the table */
 	int			settings;		/* encodes settings that affect sort keys */
 	bool		is_unique;		/* IndexInfo.ii_Unique */
 
 	Oid			index_id;
 	dsm_segment *segment;
 	int			participants;	/* participants that wrote the runs */
-	int			workers;		/* number that the scanning build requested */
-	double		rows;			/* live rows of the table */
+	int			workers;		/* workers that the scanning build requested */
+	double		rows;			/* number of live rows of the table */
 	bool		broken_hot_chain;
 	NameData	scanned_for;	/* the index whose build scanned the table */
 	SubTransactionId subid;		/* subtransaction that owns the runs */
@@ -63,7 +64,7 @@ typedef struct BtBuildRequest
 	int			workers;		/* parallel workers to request, 0 = serial;
 								 * ambuild.c already applied the limits */
 	bool		is_order;		/* use workers even if they do not pay off */
-	const char *source;			/* reason for 'workers', for the start line */
+	const char *source;			/* reason for 'workers', in the start line */
 	const WaitingRuns *runs;	/* runs of an earlier scan, or NULL */
 	int			ncandidates;	/* open indexes that this scan may also serve */
 	Relation   *candidates;
@@ -73,7 +74,7 @@ typedef struct BtBuildRequest
 
 /*
  * btbuild_build builds 'index' over 'heap' as the server's btbuild would.  The
- * index has the same meaning, and errors are the server's own.  btbuild_build
+ * index is equivalent to the server's, and errors are the same.  btbuild_build
  * logs the start and end lines and, on success, publishes its report.
  */
 extern IndexBuildResult *btbuild_build(Relation heap, Relation index,
@@ -89,7 +90,7 @@ extern void siblings_init(void);
  */
 extern dsm_segment *siblings_create(int processes);
 
-/* siblings_attach attaches a worker to a segment of siblings_create. */
+/* siblings_attach attaches a worker to a segment made by siblings_create. */
 extern dsm_segment *siblings_attach(dsm_handle handle);
 
 /* siblings_sorts returns the shared block of a segment. */
@@ -100,10 +101,9 @@ siblings_sorts(dsm_segment *segment)
 }
 
 /*
- * siblings_describe sets the first part of *runs, except 'is_unique'.  Equal
- * first parts do not prove that the table still has the same rows.  So the
- * caller must run no user code between the build that writes the runs and the
- * build that loads them.
+ * siblings_describe sets the fields of *runs before 'is_unique'.  Equal fields
+ * do not prove that the table still has the same rows.  So the caller must run
+ * no user code between the builds that write and load the runs.
  */
 extern void siblings_describe(WaitingRuns *runs, Relation heap);
 

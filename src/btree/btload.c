@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * btload.c
- *	  Loads a btree index from tuples in index order: btload.h.
+ *	  Loads a btree index from tuples in index order; see btload.h.
  *
- * A sole participant loads all slices in their order into one leaf level, whose
- * downlinks go to the level above, as in the server.
+ * A sole participant loads all slices in index order into one leaf level.  As
+ * in the server, the downlinks of that level go to the level above.
  *
  * Stitching.  If there are several participants, each slice is a leaf level of
  * its own.  Its first leaf has no left sibling and no low key yet: the low key
@@ -35,7 +35,7 @@
 typedef struct BtSliceOut
 {
 	bool		loaded;
-	int64		npages;			/* leaves, including first and last */
+	int64		npages;			/* number of leaves, with first and last */
 	BlockNumber firstblk;
 	BtOpenPage	open;			/* the last leaf, without its page */
 	PGAlignedBlock first;		/* first leaf, closed; unset if npages = 1 */
@@ -50,7 +50,7 @@ typedef struct BtSliceOut
 typedef struct BtLoadShared
 {
 	BtFileShared file;
-	pg_atomic_uint64 tuples;	/* reported by all participants */
+	pg_atomic_uint64 tuples;	/* tuples that all participants reported */
 	bool		allequalimage;
 	int			nslices;
 } BtLoadShared;
@@ -60,32 +60,32 @@ typedef struct BtLevel
 {
 	BtLoad	   *load;
 	BtOpenPage	open;			/* page is NULL before the first tuple */
-	IndexTuple	lowkey;			/* of the open page; in a page-sized buffer */
-	struct BtLevel *parent;		/* gets the downlinks; NULL until created */
+	IndexTuple	lowkey;			/* the open page's; in a page-sized buffer */
+	struct BtLevel *parent;		/* next level up; NULL until it exists */
 } BtLevel;
 
 struct BtLoad
 {
 	BtLoadShared *shared;
 	int			participant;
-	SharedFileSet *fileset;		/* of the lists; NULL if alone */
+	SharedFileSet *fileset;		/* files of the lists; NULL if alone */
 	MemoryContext cxt;			/* for all memory of this load */
 	BtRules		rules;
 	BtWriter	writer;
 	BtLevel		leaf;			/* leaf level of the current slice; of the
 								 * index if alone or while stitching */
-	BtPending	pending;		/* used if the index is deduplicated */
+	BtPending	pending;		/* used only if the index is deduplicated */
 
 	/* The current slice, if it will be stitched: */
-	BtSliceOut *out;			/* NULL: none */
-	int			slice;			/* its number */
+	BtSliceOut *out;			/* NULL if no slice will be stitched */
+	int			slice;			/* number of the slice */
 	BufFile    *list;			/* the list of its leaves; NULL if empty */
 
-	int64		all_tuples;		/* expected from all participants */
-	int64		tuples;			/* added by this participant */
+	int64		all_tuples;		/* tuples expected from all participants */
+	int64		tuples;			/* tuples that this participant added */
 	int64		reported;		/* part of 'tuples' already reported by
 								 * btload_report */
-	int64		leaves;			/* begun by this participant */
+	int64		leaves;			/* leaves that this participant began */
 };
 
 
@@ -134,8 +134,8 @@ btload_shared_init(Team *team, int processes, int slices)
 
 	/*
 	 * Reserve the metapage's block, but leave the file empty until the load
-	 * begins.  So if a function of the index calls the planner during the
-	 * scan, the planner raises the same error as in a server build.
+	 * begins.  So if a function that the index calls runs the planner during
+	 * the scan, the planner raises the same error as in a server build.
 	 */
 	pg_atomic_write_u64(&shared->file.nblocks, BTREE_METAPAGE + 1);
 	pg_atomic_init_u64(&shared->tuples, 0);
@@ -207,7 +207,7 @@ level_init(BtLevel *level, BtLoad *load)
 	level->load = load;
 	level->open.page = NULL;
 	level->parent = NULL;
-	/* the low key is minus infinity until a page is closed */
+	/* the low key of a level's first page is minus infinity */
 	memset(level->lowkey, 0, sizeof(IndexTupleData));
 	level->lowkey->t_info = sizeof(IndexTupleData);
 	BTreeTupleSetNAtts(level->lowkey, 0, false);
@@ -305,7 +305,7 @@ level_next_page(BtLevel *level)
 	level->open = next;
 }
 
-/* Add a tuple, whose posting list takes 'extra' bytes, to the level. */
+/* Add a tuple to the level.  Its posting list takes 'extra' bytes. */
 static void
 level_add(BtLevel *level, IndexTuple itup, Size extra)
 {
@@ -441,7 +441,7 @@ btload_report(BtLoad *load)
 	return (int64) pg_atomic_add_fetch_u64(&load->shared->tuples, added);
 }
 
-/* Leave the current slice for the leader. */
+/* Leave the current slice for the leader to stitch. */
 static void
 leave_slice(BtLoad *load)
 {
@@ -513,7 +513,7 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 	level_put_downlink(leaf);
 	btwrite_page(&load->writer, first, out->firstblk);
 
-	/* add the downlinks from leaf 2 on, except that of the open last leaf */
+	/* add the downlinks of all leaves between the first and the last leaf */
 	fault_point("btload: open list");
 	list_name(name, slice);
 	list = BufFileOpenFileSet(&load->fileset->fs, name, O_RDONLY, false);
@@ -596,7 +596,7 @@ finish_levels(BtLevel *leaf)
 	}
 }
 
-/* Make the leader the only writer, with all participants' unused blocks. */
+/* Make the leader the only writer, and give it all unused blocks. */
 static void
 take_over(BtLoad *load)
 {
@@ -637,7 +637,7 @@ btload_finish(BtLoad *load)
 		root = finish_levels(&load->leaf);
 	btwrite_retire_spare(writer);
 
-	/* the metapage comes last: it makes the file a btree */
+	/* write the metapage last: it makes the file a btree */
 	fault_point("btload: metapage");
 	meta = btwrite_get_buffer(writer);
 	_bt_initmetapage(meta, root.blkno, root.level, load->shared->allequalimage);

@@ -1,16 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * btload.h
- *	  Loads a btree index from tuples in index order, by one or several
- *	  processes.
+ *	  One or several processes load a btree index from tuples in index order.
  *
  * The sort cuts the ordered stream of tuples into consecutive slices, possibly
  * in the middle of equal keys.  Participants load slices in any order and at
  * the same time; none waits for a neighbouring slice.  A participant writes a
- * slice's leaves at once, except the first leaf and the last leaf, because
+ * slice's leaves immediately, except the first leaf and the last leaf, because
  * their neighbours are not known yet.  After all slices are loaded, the leader
  * stitches them together and adds the rest of the tree.  A sole participant
- * loads the slices in their order.
+ * loads the slices in index order.
  *
  * Order of calls:
  *
@@ -29,7 +28,7 @@
  * The leader calls btload_finish() instead of btload_end().  All functions may
  * raise errors.  All memory belongs to the memory context that was current in
  * btload_begin(), and temporary files belong to the sort's file set.  After an
- * error callers need not clean up: the abort removes the relation's files.
+ * error, callers need not clean up: the server removes the relation's files.
  *
  * The load does not check uniqueness and does not show progress.
  *
@@ -91,9 +90,9 @@ extern int64 btload_end(BtLoad *load);
 
 /*
  * btload_finish completes the index.  Only the leader (participant 0) calls it,
- * after the end of all slices, even empty ones.  All others must have called
- * btload_end(), and their writes to the shared block must be visible.  Frees
- * 'load'.  Returns the number of pages that the leader wrote.
+ * after all slices ended, even empty slices, and after all other participants
+ * called btload_end().  Their writes to the shared block must be visible to the
+ * leader.  Frees 'load'.  Returns the number of pages that the leader wrote.
  */
 extern int64 btload_finish(BtLoad *load);
 

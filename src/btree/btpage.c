@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * btpage.c
- *	  Forms nbtree pages from tuples that arrive in index order: btpage.h.
+ *	  Forms nbtree pages from tuples that arrive in index order; see btpage.h.
  *
- * The rules are those of the server's nbtsort.c and nbtdedup.c, and must remain
- * the same.  The pages of a slice must have the same bytes as the pages that
- * the server would write for these tuples.  Then ptsort's indexes behave as the
+ * This file must follow the rules of the server's nbtsort.c and nbtdedup.c.
+ * The pages of a slice must have the same bytes as the pages that the server
+ * would write for the slice's tuples.  Then ptsort's indexes behave as the
  * server's do (space, deduplication, amcheck).
  *
  * This code is faster than the server's, which forms, copies and compares every
@@ -21,7 +21,7 @@
 #include "util.h"
 #include "utils/memutils.h"
 
-/* Room for any index tuple, the first TID after it, and alignment, in bytes. */
+/* Size of a buffer for any index tuple, the TID after it, and alignment. */
 #define BUFFER_SIZE		(INDEX_SIZE_MASK + 1 + 2 * MAXIMUM_ALIGNOF)
 
 void
@@ -30,7 +30,7 @@ btpage_rules(BtRules *rules, Relation heap, Relation index, bool allequalimage)
 	rules->heap = heap;
 	rules->index = index;
 	rules->inskey = _bt_mkscankey(index, NULL);
-	/* the server would read it from the metapage, which does not exist yet */
+	/* the server reads this from the metapage, which does not exist yet */
 	rules->inskey->allequalimage = allequalimage;
 	rules->leaf_full = BTGetTargetPageFreeSpace(index);
 	rules->upper_full = BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100;
@@ -73,10 +73,9 @@ btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno, uint32 level)
 
 /*
  * True if a tuple of 'size' bytes may go to the page, by nbtree's rules.  A
- * leaf always keeps room for the heap TID that its high key may need.  The
- * fillfactor is a soft limit: a page with fewer than two items ignores it.  The
- * last item's posting list does not count, because a high key has no posting
- * list.
+ * leaf keeps room for the heap TID that its high key may need.  The fillfactor
+ * is a soft limit: a page with fewer than two items ignores it.  The last
+ * item's posting list does not count, because a high key has no posting list.
  */
 static inline bool
 has_room(const BtRules *rules, const BtOpenPage *open, Size size)
@@ -174,7 +173,7 @@ btpage_add(const BtRules *rules, BtOpenPage *open, IndexTuple itup, Size size,
  * words, and check for room once for many tuples of the same size.
  */
 
-/* Add the tuple of an entry with nulls; false if the page has no room. */
+/* Add the tuple of an entry with nulls.  False if the page has no room. */
 static pg_noinline bool
 add_with_nulls(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
 			   const uint64 *entry)
@@ -189,8 +188,9 @@ add_with_nulls(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
 
 /*
  * Add up to n entries; the caller checked that there is room for them.  Stops
- * before an entry with nulls.  To deduplicate, also stops before an entry with
- * the same key as the next entry.  Returns the number of entries added.
+ * before an entry with nulls.  If 'deduplicate' is true, also stops before an
+ * entry with the same key as the next entry.  Returns the number of entries
+ * added.
  */
 static pg_attribute_always_inline int
 add_entries(BtOpenPage *open, const KeyPack *pack, const uint64 *entry, int n,
@@ -228,7 +228,7 @@ add_entries(BtOpenPage *open, const KeyPack *pack, const uint64 *entry, int n,
 	return i;
 }
 
-/* btpage_fill for a constant number of words. */
+/* Like btpage_fill.  The compiler knows nwords as a constant. */
 static pg_attribute_always_inline int
 fill(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
 	 const uint64 *entries, int n, bool *full, int nwords)
@@ -365,7 +365,7 @@ btpage_first_tuple(Page page)
 /*
  * Returns the maximum number of heap TIDs of a posting list.  With its key and
  * line pointer, the list takes at most a tenth of the page: the default
- * fillfactor leaves that much free.  The result may be less than 2.
+ * fillfactor leaves a tenth free.  The result may be less than 2.
  */
 static inline int
 most_tids(Size keysize)

@@ -4,9 +4,9 @@
  *	  Forms nbtree pages from tuples that arrive in index order.
  *
  * btload builds a page in private memory.  While the page is open, the slot of
- * the high key (P_HIKEY) is reserved and data starts at P_FIRSTKEY.  Whether a
- * page gets a high key is known only when it is closed: the rightmost page of a
- * level has none.
+ * the high key (P_HIKEY) is reserved and data starts at P_FIRSTKEY.  btload
+ * knows only when it closes a page whether the page gets a high key: the
+ * rightmost page of a level has none.
  *
  * Deduplication: a BtPending collects the heap TIDs of equal tuples for one
  * posting list tuple.  btload first adds a plain tuple to the page;
@@ -15,9 +15,9 @@
  * The sort returns tuples of exact keys as entries, which hold the whole key
  * and the heap TID (key_pack.h).  A few shifts and stores make the index tuple
  * in its place on the page, and comparing keys compares bits.  Both are far
- * cheaper than copying and comparing index tuples.  Only posting lists and
- * tuples with nulls need a buffer, because nulls move the other columns.  In
- * all functions, 'entries' are n entries in index order.
+ * cheaper than copying and comparing index tuples.  Posting lists need a
+ * buffer, and so do tuples with nulls, because nulls move the other columns.
+ * In all functions, 'entries' points to n entries in index order.
  *
  * These functions know nothing about blocks, files and WAL (btwrite.h), nor
  * about the tree (btload.h).
@@ -37,23 +37,23 @@ typedef struct BtRules
 {
 	Relation	heap;			/* for error messages only */
 	Relation	index;
-	BTScanInsert inskey;		/* for suffix truncation */
+	BTScanInsert inskey;		/* insertion key, for suffix truncation */
 	Size		leaf_full;		/* a leaf with less free space is full */
 	Size		upper_full;		/* an internal page with less space is full */
 	bool		deduplicate;	/* true to make posting lists */
-	bool		varlena_leads;	/* the first column is a varlena */
-	MemoryContext tmpcxt;		/* reset whenever a page is closed */
+	bool		varlena_leads;	/* true if the first column is a varlena */
+	MemoryContext tmpcxt;		/* btpage_close resets this context */
 } BtRules;
 
 /* BtOpenPage: a page that still accepts tuples; plain data. */
 typedef struct BtOpenPage
 {
-	Page		page;			/* BLCKSZ bytes, owned by the caller */
+	Page		page;			/* BLCKSZ bytes, which the caller owns */
 	BlockNumber blkno;			/* block of the page in the file */
 	uint32		level;			/* 0 = leaf */
 	OffsetNumber lastoff;		/* last used offset, P_HIKEY if none */
 	Size		lastextra;		/* bytes of last item's posting list */
-	Size		extrabefore;	/* lastextra before the last item was added */
+	Size		extrabefore;	/* lastextra of the item before the last */
 } BtOpenPage;
 
 /*
@@ -66,7 +66,7 @@ typedef struct BtPending
 	Size		keysize;		/* size of the base tuple; 0: no pending list */
 	int			ntids;
 	int			maxtids;		/* maximum of ntids */
-	uint64		entry[KEY_ENTRY_WORDS]; /* of the base tuple, if it has one */
+	uint64		entry[KEY_ENTRY_WORDS]; /* base tuple's entry, if any */
 } BtPending;
 
 /*
@@ -78,8 +78,8 @@ extern void btpage_rules(BtRules *rules, Relation heap, Relation index,
 						 bool allequalimage);
 
 /*
- * btpage_open makes 'buffer' an empty page of this level, without siblings.
- * The caller will write the page to block 'blkno'.
+ * btpage_open makes 'buffer' an empty page of this level, without sibling
+ * links.  The caller will write the page to block 'blkno'.
  */
 extern void btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno,
 						uint32 level);
@@ -120,8 +120,8 @@ extern void btpage_close_rightmost(BtOpenPage *open);
 
 /*
  * btpage_first_tuple returns a palloc'd copy of the first data item of a leaf.
- * The leaf must be open or have a high key.  Of a posting list tuple, it
- * returns the plain tuple of the first TID.
+ * The leaf must be open or have a high key.  If the item is a posting list
+ * tuple, it returns a plain tuple with the first TID.
  */
 extern IndexTuple btpage_first_tuple(Page page);
 
@@ -131,7 +131,7 @@ extern void btpending_init(BtPending *pending);
  * btpending_accept adds the heap TID of a tuple to the pending posting list if
  * the tuple has the list's key.  If no list is pending, the last tuple of the
  * leaf may start one.  Returns false if the tuple does not belong to the list
- * or the list is full; then the caller must finish a pending list.
+ * or the list is full; then the caller must finish any pending list.
  */
 extern bool btpending_accept(const BtRules *rules, BtPending *pending,
 							 BtOpenPage *open, IndexTuple itup);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * btreport.c
- *	  What index builds and copies of tables report: btreport.h.
+ *	  Reports of index builds and table copies; see btreport.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -75,7 +75,7 @@ btreport_publish(BtReportKind kind, Relation index, const Team *team,
 									add_size(offsetof(BtBuildReport,
 													  participants),
 											 slots));
-	/* not GetUserId(): the server runs builds as the table's owner */
+	/* do not use GetUserId(): the server runs builds as the table's owner */
 	report->session_user = GetSessionUserId();
 	report->role = GetOuterUserId();
 	namestrcpy(&report->index_name, RelationGetRelationName(index));

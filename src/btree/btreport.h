@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * btreport.h
- *	  What index builds and copies of tables report: log lines, and the reports
- *	  of ptsort_last_build() and ptsort_last_copy().
+ *	  Reports of index builds and table copies: lines in the log, and the data
+ *	  for ptsort_last_build() and ptsort_last_copy().
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@ typedef struct BtBuildReport
 	TeamSlot	participants[FLEXIBLE_ARRAY_MEMBER];
 } BtBuildReport;
 
-/* BtReportKind: subject of a report; a session keeps one of each kind. */
+/* BtReportKind: subject of a report; a session keeps the last of each kind. */
 typedef enum BtReportKind
 {
 	BT_REPORT_BUILD,			/* an index build */
@@ -42,7 +42,7 @@ extern bool ptsort_log_build;
 /* btreport_log_level returns the elevel that ptsort.log_build sets. */
 extern int	btreport_log_level(void);
 
-/* btreport_count returns the number of participants, for a log line. */
+/* btreport_count returns the number of participants as text for a log line. */
 extern const char *btreport_count(const Team *team);
 
 /*
@@ -62,10 +62,10 @@ extern void btreport_publish(BtReportKind kind, Relation index,
 
 /*
  * btreport_last returns the session's last report of this kind, or NULL if
- * there is none.  The report is valid until the next one.  If SET ROLE or SET
- * SESSION AUTHORIZATION changed the user after the report, btreport_last
- * returns NULL: connections are pooled, and reports contain names and sizes of
- * tables.
+ * there is none.  The report is valid until the next report.  If SET ROLE or
+ * SET SESSION AUTHORIZATION changed the user after the report, btreport_last
+ * returns NULL.  Otherwise the users of a pooled connection could read names
+ * and sizes of each other's tables.
  */
 extern const BtBuildReport *btreport_last(BtReportKind kind);
 

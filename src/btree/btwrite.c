@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * btwrite.c
- *	  Writes the finished pages of a new index file: btwrite.h.
+ *	  Writes the finished pages of a new index file; see btwrite.h.
  *
  * Participants log pages in batches.  Each batch wakes the WAL writer, as an
  * asynchronous commit does.  If the WAL writer slept, WAL buffers would fill
@@ -11,10 +11,11 @@
  * Durability.  The checkpointer does not know about pages that bypass shared
  * buffers, so btwrite_sync() registers the file with the checkpointer at the
  * end.  If a checkpoint began after the first page was logged, btwrite_sync()
- * syncs the file itself: that checkpoint did not, and recovery from it does not
- * replay earlier WAL.  Where WAL is skipped (wal_level = minimal), commit syncs
- * the file.  If a checkpoint began between a batch's WAL record and its write,
- * log_and_write_pages() logs and writes the batch again.
+ * syncs the file itself: that checkpoint did not sync it, and recovery from
+ * that checkpoint does not replay earlier WAL.  If the server skips WAL
+ * (wal_level = minimal), commit syncs the file.  If a checkpoint began between
+ * a batch's WAL record and its write, log_and_write_pages() logs and writes the
+ * batch again.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,13 +39,15 @@
 /*
  * The chunks of all participants together have at most 1/CHUNK_PART of the
  * blocks still to come, because participants that end early leave blocks
- * unused.  They also have at most 1/CHUNK_PART of the blocks already taken,
- * because an estimate from the first leaves may be bad.
+ * unused.  The chunks also have at most 1/CHUNK_PART of the blocks already
+ * taken, because an estimate from the first leaves may be bad.
  */
 #define CHUNK_PART		16
 #define MAX_CHUNK		(2 * BTWRITE_BATCH)
 
-/* Maximum number of blocks, per participant, by which the file grows ahead. */
+/*
+ * Maximum number of the file's blocks beyond the blocks taken, per participant.
+ */
 #define MAX_AHEAD		(4 * MAX_CHUNK)
 
 /* Number of page buffers to allocate at a time. */
@@ -118,8 +121,8 @@ blocks_ahead(const BtWriter *writer, BlockNumber taken)
 
 /*
  * Extend the file to 'end', the end of this participant's chunk.  Also extend
- * it when half of the blocks ahead are taken; in this case, a participant that
- * finds the lock held goes on.
+ * the file when participants took half of the blocks ahead; in this case, a
+ * participant does not wait for the lock.
  */
 static void
 grow_file(BtWriter *writer, BlockNumber end)
@@ -152,7 +155,7 @@ grow_file(BtWriter *writer, BlockNumber end)
 
 static const BtChunk no_blocks = {0, 0};
 
-/* Exchange a chunk for the returned chunk.  Both may be empty. */
+/* Exchange a chunk for the returned chunk.  Either may be empty. */
 static BtChunk
 exchange_returned(BtFileShared *shared, BtChunk chunk)
 {
@@ -256,7 +259,7 @@ btwrite_end(BtWriter *writer)
  * Write pages to consecutive blocks of one segment with one system call.
  * Before 17, the server's storage manager writes one block per call.  These
  * calls are slow, because each takes the file's lock and several participants
- * write to one file.  So before 17, ptsort opens the segments itself, one at a
+ * write the file.  So before 17, ptsort opens the segments itself, one at a
  * time.
  */
 #ifdef PT_SMGR_WRITES_VECTORS
@@ -311,7 +314,7 @@ write_in_segment(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 /*
  * Write consecutive pages.  A sole writer may have to extend the file.  It then
  * writes the last page first.  Earlier blocks, and skipped blocks, read as
- * zeroes until they are written.
+ * zeroes until a participant writes them.
  */
 static void
 write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
@@ -358,12 +361,13 @@ write_pages(BtWriter *writer)
 
 /*
  * Log the pages and write them.  Do both again if a checkpoint moved the redo
- * pointer past their WAL record before the pages were in the file.
+ * pointer past the pages' WAL record before the pages were in the file.
  *
  * A base backup that starts with that checkpoint may copy the file before the
- * write, and its recovery does not replay the record.  The second record is
- * after the redo pointer.  A checkpoint that begins after the comparison also
- * begins after the write, so its backup copies the written pages.
+ * write, and recovery from the backup does not replay the record.  The second
+ * record is after the redo pointer.  If a checkpoint begins after the
+ * comparison, it also begins after the write, and its backup copies the written
+ * pages.
  *
  * DELAY_CHKPT_START would make the checkpoint wait instead.  But a checkpoint
  * waits for virtual transactions, not for single periods of the flag.  If a
@@ -468,7 +472,7 @@ btwrite_retire_spare(BtWriter *writer)
 
 	fault_point("btwrite: left-over blocks");
 
-	/* write the pages first: the free space map must not list zero blocks */
+	/* write the pages first: the free space map must not list zeroed blocks */
 	for (int i = 0; i < writer->nspare; i++)
 	{
 		BtChunk    *chunk = &writer->spare[i];
@@ -499,8 +503,8 @@ btwrite_retire_spare(BtWriter *writer)
 }
 
 /*
- * Register the file with the checkpointer.  False if a checkpoint already began
- * (see "Durability" above) or the checkpointer's queue is full.
+ * Register the file with the checkpointer.  Returns false if a checkpoint
+ * already began (see "Durability" above) or the checkpointer's queue is full.
  *
  * DELAY_CHKPT_START keeps a checkpoint from beginning between the comparison of
  * the redo pointer and the request.

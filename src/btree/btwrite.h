@@ -6,12 +6,12 @@
  * One or several participants write to the same file.  Each has a BtWriter, and
  * they share a BtFileShared, which may be in dynamic shared memory.
  * Participants log pages in batches and write them past shared buffers, without
- * any lock.
+ * locks.
  *
  * Blocks.  A sole participant uses one block after another and extends the file
  * as it writes, as the server does; no block is left over.  Several
  * participants allocate chunks of blocks by adding to an atomic counter.  The
- * file grows ahead of the counter: a participant that finds too few blocks
+ * file grows ahead of the counter.  A participant that finds too few blocks
  * ahead takes the relation's extension lock, and writes zeroes only to the
  * file's new last block.  So participants write all pages below the end of the
  * file, and they rarely wait for the lock.
@@ -20,7 +20,8 @@
  * n + 1 is extended while segment n is short, md.c fills the end of segment n
  * with zeroes and may overwrite a page that another process just wrote.  And
  * writing to segment n + 1 fails while segment n is short.  So a participant
- * completes a segment before it begins the next one, under the lock.
+ * that holds the extension lock completes a segment before it begins the next
+ * one.
  *
  * A chunk is a fraction of the blocks still to come, so chunks shrink to one
  * block towards the end.  Participants estimate the blocks still to come from
@@ -28,8 +29,9 @@
  * file grows ahead only by the blocks that the fullest possible leaves would
  * take.  A participant that ends early returns its unused blocks.
  * btwrite_take_over() makes the leader the only writer and gives it the
- * left-over blocks.  Upper levels use these blocks first.  The rest, rarely
- * more than a few blocks, become deleted pages in the free space map.
+ * left-over blocks.  Upper levels use these blocks first.  The leader turns the
+ * rest, rarely more than a few blocks, into deleted pages in the free space
+ * map.
  *
  *-------------------------------------------------------------------------
  */
@@ -54,10 +56,10 @@ typedef struct BtFileShared
 {
 	XLogRecPtr	redo;			/* redo pointer before the first page */
 	bool		use_wal;		/* RelationNeedsWAL() in the leader */
-	int			nparticipants;	/* 1: there is only one writer */
-	pg_atomic_uint64 nblocks;	/* blocks taken */
-	pg_atomic_uint32 size;		/* blocks of the file, if several write; set
-								 * under the relation's extension lock */
+	int			nparticipants;	/* number of participants that write */
+	pg_atomic_uint64 nblocks;	/* number of blocks taken */
+	pg_atomic_uint32 size;		/* file size in blocks, if there are several
+								 * writers; set under the extension lock */
 	pg_atomic_uint64 returned;	/* a returned chunk, or 0 */
 } BtFileShared;
 
@@ -72,10 +74,10 @@ typedef struct BtWriter
 {
 	Relation	index;
 	BtFileShared *shared;
-	MemoryContext cxt;			/* page buffers */
-	bool		alone;			/* the only writer, which extends the file
-								 * block by block */
-	BlockNumber eof;			/* size of the file, if alone */
+	MemoryContext cxt;			/* contains the page buffers */
+	bool		alone;			/* true for the only writer, which extends the
+								 * file block by block */
+	BlockNumber eof;			/* size of the file in blocks, if alone */
 	BtChunk		chunk;			/* this writer's unused blocks */
 	BlockNumber to_come;		/* estimate by the caller: blocks that all
 								 * participants will still take */
@@ -95,12 +97,12 @@ typedef struct BtWriter
 
 /*
  * btwrite_init_shared prepares for 'nparticipants' processes that will write
- * the empty file of 'rel'.  The leader calls it before the others start.
+ * the empty file of 'rel'.  The leader calls it before the workers start.
  */
 extern void btwrite_init_shared(BtFileShared *shared, Relation rel,
 								int nparticipants);
 
-/* The writer will allocate page buffers in the current memory context. */
+/* btwrite_begin sets up a writer with buffers in the current memory context. */
 extern void btwrite_begin(BtWriter *writer, BtFileShared *shared,
 						  Relation index);
 
@@ -110,7 +112,7 @@ extern void btwrite_begin(BtWriter *writer, BtFileShared *shared,
  */
 extern int64 btwrite_end(BtWriter *writer);
 
-/* Get a page buffer with undefined contents; release one without writing it. */
+/* Get a page buffer, with undefined contents; release an unwritten buffer. */
 extern Page btwrite_get_buffer(BtWriter *writer);
 extern void btwrite_release_buffer(BtWriter *writer, Page page);
 
@@ -142,7 +144,7 @@ extern void btwrite_page(BtWriter *writer, Page page, BlockNumber blkno);
 
 /*
  * btwrite_extend extends the file from writer->eof to 'end' blocks.  No other
- * process may extend the file in the meantime.
+ * process may extend the file during the call.
  */
 extern void btwrite_extend(BtWriter *writer, BlockNumber end);
 
@@ -151,15 +153,15 @@ extern void btwrite_flush(BtWriter *writer);
 
 /*
  * btwrite_take_over makes this the only writer.  Call it with the left-over
- * chunks after all others ended.  btwrite_get_block() then uses these chunks
- * first.  btwrite_take_over sorts the array.  The array must outlive the writer
- * and have room for two more chunks: a returned one and the end of the file.
+ * chunks after all other writers ended.  btwrite_get_block() then uses these
+ * chunks first.  btwrite_take_over sorts the array.  The array must outlive the
+ * writer and have room for two more chunks.
  */
 extern void btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks);
 
 /*
  * btwrite_retire_spare turns left-over blocks into deleted pages that inserts
- * can recycle at once.
+ * can recycle immediately.
  */
 extern void btwrite_retire_spare(BtWriter *writer);
 

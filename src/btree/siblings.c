@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * siblings.c
- *	  Runs that wait for the builds of other indexes: btbuild.h.
+ *	  Runs that wait for the builds of other indexes; see btbuild.h.
  *
  * While a build writes or loads runs, its resource owner owns their segment, so
  * an error detaches the segment.  While the runs wait, the segment belongs to
@@ -27,7 +27,7 @@
 #include "text/text_rank.h"
 #include "utils/rel.h"
 
-/* An entry whose segment is NULL is free. */
+/* The list of waiting runs; an entry is free if its segment is NULL. */
 static WaitingRuns waiting[MAX_SIBLINGS];
 
 dsm_segment *
@@ -101,7 +101,7 @@ siblings_wait(Oid index_id)
 	return find(index_id) != NULL;
 }
 
-/* Returns the reason why runs do not suit a build, or NULL if they do. */
+/* Returns the reason why runs do not suit a build, or NULL if the runs do. */
 static const char *
 why_not(const WaitingRuns *runs, Relation heap, const IndexInfo *index_info)
 {
@@ -132,7 +132,7 @@ siblings_take(WaitingRuns *runs, Relation heap, Relation index,
 	reason = why_not(found, heap, index_info);
 	if (reason != NULL)
 	{
-		/* other runs probably do not suit either; this scan replaces them */
+		/* other runs are probably unusable, too; a new scan replaces them */
 		siblings_forget();
 		ereport(btreport_log_level(),
 				(errmsg("ptsort: scanning again for index \"%s\": %s",

@@ -4,17 +4,17 @@
  *	  Copies a table in the order of one of its indexes, for CLUSTER.
  *
  * cluster.c decides whether ptsort makes a copy, and then calls
- * tablecopy_run().  All other declarations are for the files of this folder.
+ * tablecopy_run().  All other declarations are for the files of this directory.
  *
  * Writing.  Participants claim the slices of the ordered stream in order and
  * write them at the same time.  A slice begins where the previous slice ends,
  * so its start is unknown until all pages of the previous slice are filled.
- * Until then, a participant fills pages in memory; when its memory is full, it
- * waits.  A participant that filled its slice publishes the start of the next
- * slice before it writes its pages.  So the start of the first slice that is
- * not filled is always known.  The participant of that slice writes pages as it
- * fills them, and only this participant extends the file.  The last page of a
- * slice is half full on average.
+ * Until then, a participant fills pages in memory; a participant whose memory
+ * is full waits.  A participant that filled its slice publishes the start of
+ * the next slice before it writes its pages.  So the start of the first slice
+ * that is not filled is always known.  The participant of that slice writes
+ * pages as it fills them, and only this participant extends the file.  The last
+ * page of a slice is half full on average.
  *
  *-------------------------------------------------------------------------
  */
@@ -62,7 +62,7 @@ typedef struct CopyShared
 /*
  * tablecopy_run fills the empty new table of 'rules' as the server's
  * heapam_relation_copy_for_cluster() does when it sorts, and adds to the same
- * counts.  It logs the start and end lines.  On success, it publishes its
+ * counters.  It logs the start and end lines.  On success, it publishes its
  * report for ptsort_last_copy(); the report counts pages of the table.
  */
 extern void tablecopy_run(const CopyRules *rules, Relation index,
@@ -84,7 +84,7 @@ extern void copyscan(const CopyRules *rules, const Team *team);
 /* CopyWriter: writes a participant's slices. */
 typedef struct CopyWriter CopyWriter;
 
-/* A writer may use about 'memory' bytes for pages. */
+/* The writer of copywrite_begin may use about 'memory' bytes for pages. */
 extern CopyWriter *copywrite_begin(const CopyRules *rules, const Team *team,
 								   Size memory);
 extern void copywrite_begin_slice(CopyWriter *writer, int slice);

@@ -5,12 +5,13 @@
  *
  * The scan follows the server's heapam_relation_copy_for_cluster(): it copies
  * all row versions that some snapshot may still see.  There are two
- * differences.  The scan judges all row versions of a page under one lock.  And
- * it converts them to their form in the new table: it nulls dropped columns and
- * fills in columns added later.  Every participant can convert row versions
- * here, but in the next phase the leader alone may have to write them.
+ * differences.  First, the scan judges all row versions of a page under one
+ * lock.  Second, it converts row versions to their form in the new table: it
+ * nulls dropped columns and fills in columns added later.  Every participant
+ * can convert row versions, but the leader alone may have to write them, in the
+ * next phase.
  *
- * Participants can then write most row versions wherever there is room.  But
+ * Every participant can write most row versions, wherever there is room.  But
  * some row versions are linked by TID, and some need rows in a TOAST table.  If
  * the scan finds one of these row versions, the leader copies the table with
  * the server's functions (see tablecopy.c).  These row versions are
@@ -50,7 +51,7 @@ typedef struct CopyScan
 	bool		dropped;		/* true if there are dropped columns */
 	Datum	   *values;
 	bool	   *isnull;
-	MemoryContext context;		/* reset for each page */
+	MemoryContext context;		/* memory of one page; reset after it */
 } CopyScan;
 
 /*
@@ -66,8 +67,8 @@ warn_if_concurrent(const CopyScan *cs, TransactionId xid, const char *what)
 }
 
 /*
- * HeapJudge.decide: copy the tuple unless it is dead.  Counts dead and recently
- * dead tuples.
+ * HeapJudge.decide: copy the tuple unless it is dead, and count dead and
+ * recently dead tuples.
  */
 static HeapVerdict
 decide(HTSV_Result status, HeapTuple tuple, void *arg)
@@ -99,9 +100,9 @@ decide(HTSV_Result status, HeapTuple tuple, void *arg)
 
 /*
  * True if the tuple is equal to the result of heap_form_tuple() for its values.
- * (The length word of a value may be longer if the value was stored before its
- * column's storage changed, or was copied to a materialized view from a table
- * where the column is plain.  A longer length word does no harm.)
+ * (A value may have a longer length word if its column's storage changed after
+ * the value was stored.  In a materialized view, a value may also come from a
+ * table where the column is plain.  A longer length word does no harm.)
  */
 static bool
 has_new_form(const CopyScan *cs, const HeapTupleData *tuple)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * copywrite.c
- *	  Writes a table's new file from row versions in order: copy.h.
+ *	  Writes a table's new file from row versions in order; see copy.h.
  *
  * btwrite.h explains how to log and sync pages that bypass shared buffers, and
  * how to extend a file while other processes write to it.  Here, too, processes
@@ -31,9 +31,9 @@ struct CopyWriter
 	BlockNumber next;			/* block of pages[0], or InvalidBlockNumber if
 								 * not known yet */
 	Page		open;			/* the last page, or NULL */
-	int			npages;			/* pages filled, including the open one */
+	int			npages;			/* number of pages, with the open page */
 	int			most;			/* maximum of npages */
-	Page	   *pages;			/* not written yet */
+	Page	   *pages;			/* pages that are not written yet */
 };
 
 CopyWriter *
@@ -91,8 +91,7 @@ write_pages(CopyWriter *writer)
 }
 
 /*
- * True if the start of the slice is known.  Then only this participant extends
- * the file.
+ * True if the slice's start is known.  Then only this process extends the file.
  */
 static bool
 place_is_known(void *arg)

@@ -7,10 +7,11 @@
  * its row versions, including their headers (copyscan.c).  In most cases, each
  * process then reads slices of the result and writes their pages (copywrite.c).
  *
- * The server's own functions (rewriteheap.c) must write all row versions in two
- * cases: the scan found row versions that need TOAST or must keep links to each
- * other, or logical decoding reads the table as a catalog.  These functions
- * work in one process only, so the leader reads all slices and the workers end.
+ * The server's own functions (rewriteheap.c) must write all row versions if the
+ * scan found row versions that need TOAST or must keep links to each other.
+ * They must also do this if logical decoding reads the table as a catalog.  The
+ * functions work in one process only, so the leader reads all slices, and the
+ * workers read none.
  *
  * The workers judge row versions as the leader does: they have the leader's
  * horizon and cutoffs, and parallel mode gives them the leader's transaction.
@@ -47,7 +48,7 @@ typedef struct CopyInfo
 	Oid			old_id;
 	Oid			new_id;
 	Oid			index_id;
-	CopyRules	rules;			/* without the relations */
+	CopyRules	rules;			/* rules, without valid relations */
 } CopyInfo;
 
 /* Copier: a copy, in one of its processes. */
@@ -56,8 +57,8 @@ typedef struct Copier
 	Team		team;			/* must be first */
 	CopyRules	rules;
 	Relation	index;
-	const BtBuildRequest *request;	/* leader */
-	bool		started;		/* leader: the start line was logged */
+	const BtBuildRequest *request;	/* set in the leader only */
+	bool		started;		/* leader: true if it logged the start line */
 	int			unreported;		/* row versions not in CopyShared.written */
 	CopyWriter *writer;			/* leader: kept until all participants wrote;
 								 * NULL if the server's functions write */
@@ -149,8 +150,8 @@ copy_fill(Team *team)
 }
 
 /*
- * Returns the next row version of a slice, or NULL.  Now and then, it counts
- * the returned row versions; the leader reports the total as progress.
+ * Returns the next row version of a slice, or NULL.  After every BTREPORT_STEP
+ * row versions it counts them; the leader reports the total as progress.
  */
 static inline HeapTuple
 next_row(Copier *self)

@@ -13,9 +13,9 @@
  *	- object access, after creation of an index: every CREATE INDEX and
  *	  constraint.
  *	- relcache invalidation, while the server rebuilds that index: REINDEX,
- *	  VACUUM FULL, CLUSTER, table rewrites, TRUNCATE, REFRESH.  These give the
- *	  index a new file, and the invalidation for the new file arrives before
- *	  the build.
+ *	  VACUUM FULL, CLUSTER, table rewrites, TRUNCATE, REFRESH.  These statements
+ *	  give the index a new file, and the invalidation for that file arrives
+ *	  before the build.
  *	- get_relation_info, when the server's planner computes the number of
  *	  workers of a build: all other builds, above all CONCURRENTLY, which
  *	  creates and builds an index in different transactions.  The planner does
@@ -97,7 +97,7 @@ redirect_build(Relation index)
 	index->rd_indam = &btree_routine;
 }
 
-/* redirect_build by OID; if the index is not open, the change may be lost. */
+/* Like redirect_build, by OID.  A closed index may lose the change. */
 static void
 redirect_build_of(Oid index_oid)
 {
@@ -191,18 +191,18 @@ is_locked(Oid index_oid, LOCKMODE mode)
  * rebuilds and, after a table rewrite, for pending indexes, which the same
  * statement will rebuild later.  Pending indexes are neither open nor locked.
  * Another session may rename a pending index now, so this process must not
- * build its entry from catalogs that may change.  Only reindex_index() acquires
- * an AccessExclusiveLock, so the lock distinguishes the two kinds.
+ * build the index's entry from catalogs that may change.  Only reindex_index()
+ * acquires an AccessExclusiveLock, so the lock distinguishes the two kinds.
  *
  * A relcache callback may run at any time, even while the server opens the same
  * relation.  Under the AccessExclusiveLock RelationIdGetRelation() finds the
  * open entry, acquires no lock, and reloads the entry within a transaction if
  * the invalidation made that necessary.  An open entry keeps its rd_indam
  * across a reload.  (While the index by which CLUSTER orders a table is
- * pending, CLUSTER holds a lock on it.  So this function may build its entry,
+ * pending, CLUSTER holds a lock on it.  So this function may build that entry,
  * from catalogs that cannot change, and redirects it again once it is open.)
- * The invalidation comes from the CommandCounterIncrement() that makes the
- * index's new file visible, with all settings, even debug_discard_caches = 1.
+ * Even with debug_discard_caches = 1, the invalidation comes from the
+ * CommandCounterIncrement() that makes the index's new file visible.
  */
 static void
 ptsort_relcache_callback(Datum arg, Oid relid)
@@ -216,9 +216,9 @@ ptsort_relcache_callback(Datum arg, Oid relid)
 
 /*
  * Third hook: the planner computes the number of workers of a build.  True if
- * it runs for plan_create_index_workers().  That function makes a query without
- * a FROM list and with one table, marked as an inheritance parent.  No other
- * query has that form.
+ * the planner runs for plan_create_index_workers().  That function makes a
+ * query without a FROM list and with one table, marked as an inheritance
+ * parent.  No other query has that form.
  */
 static bool
 plans_an_index_build(PlannerInfo *root, bool inhparent)
@@ -286,8 +286,8 @@ ambuild_why_not(Relation heap)
 }
 
 /*
- * Call the server's build.  It uses the number of workers in the statement,
- * unless the table is empty, but not ptsort.parallel_workers.
+ * Call the server's build.  Unless the table is empty, that build uses the
+ * number of workers in the statement, but not ptsort.parallel_workers.
  */
 static IndexBuildResult *
 leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
@@ -382,9 +382,9 @@ has_statistics_expressions(Relation heap)
 }
 
 /*
- * True if the scan for this build can also serve other indexes, and that would
- * pay.  On a table that the server would not scan in parallel, another scan is
- * faster than creating the segment and the files for each other index.
+ * True if the scan for this build can also serve other indexes, and sharing it
+ * would pay.  On a table that the server would not scan in parallel, another
+ * scan is faster than creating the segment and the files for each other index.
  */
 static bool
 may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
@@ -412,10 +412,10 @@ will_follow(Oid index_oid)
 /*
  * Open the indexes that the statement will build after this one, store them in
  * 'candidates', and return their number.  An index that another session locked
- * ends the list: ptsort must not wait for a lock earlier than the server does,
- * and cannot see without it which functions the build calls.  An index whose
- * build may run user code also ends the list: the code might write to the table
- * between the scan and the builds that use the scan's runs.
+ * ends the list.  ptsort must not wait for the lock earlier than the server
+ * does, and without the lock it cannot see which functions the build calls.  An
+ * index whose build may run user code also ends the list: the code might write
+ * to the table between the scan and the builds that use the scan's runs.
  */
 static int
 open_candidates(Relation heap, Relation index, Relation *candidates)
@@ -479,7 +479,7 @@ build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)
 		{
 			request.candidates = candidates;
 			request.ncandidates = open_candidates(heap, index, candidates);
-			/* rewrites do not check uniqueness */
+			/* builds after a table rewrite do not check uniqueness */
 			request.check_unique = !utility_rewrites();
 		}
 		planworkers_limit(&request, heap, index);

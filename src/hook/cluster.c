@@ -8,14 +8,15 @@
  * two tables.  The relrewrite of the transient table is the OID of the old
  * table.  When the server creates the transient table, the object access hook
  * points rd_tableam in the old table's relcache entry at a copy of heap's
- * routine with ptsort's function.  The hook does so only in CLUSTER and VACUUM:
- * other statements fill transient tables in their own way.
+ * routine with ptsort's function.  The hook redirects the pointer only in
+ * CLUSTER and VACUUM: other statements fill transient tables in their own way.
  *
  * ptsort's function first restores the pointer.  If an invalidation arrives
  * before the call, the entry loses the pointer, the server copies the table,
- * and cluster_xact() logs that.  If an error occurs before the call, the end of
- * the transaction invalidates the entry.  Otherwise code that compares the
- * pointer with heap's routine would not recognize the table as a heap.
+ * and cluster_xact() logs the server's copy.  If an error occurs before the
+ * call, the end of the transaction invalidates the entry.  Code that compares
+ * the changed pointer with heap's routine would not recognize the table as a
+ * heap.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,7 +44,7 @@
 /* heap's routine with ptsort's function; filled in at each redirection */
 static TableAmRoutine heap_routine;
 
-/* The table whose entry points at heap_routine, or InvalidOid. */
+/* The table whose relcache entry points at heap_routine, or InvalidOid. */
 static Oid	redirected = InvalidOid;
 
 static object_access_hook_type prev_object_access = NULL;
@@ -58,7 +59,7 @@ say_leaving(const char *table, const char *reason)
 					table, reason)));
 }
 
-/* Returns why the server should copy this table, or NULL if ptsort does. */
+/* Returns why the server should copy this table, or NULL if ptsort should. */
 static const char *
 why_not_ours(Relation old_heap, Relation index)
 {
@@ -69,7 +70,7 @@ why_not_ours(Relation old_heap, Relation index)
 	return ambuild_why_not(old_heap);
 }
 
-/* relation_copy_for_cluster of a redirected entry */
+/* The relation_copy_for_cluster callback of a redirected relcache entry */
 static void
 copy_for_cluster(Relation old_heap, Relation new_heap, Relation index,
 				 bool use_sort, TransactionId oldest_xmin,
@@ -111,7 +112,7 @@ copy_for_cluster(Relation old_heap, Relation new_heap, Relation index,
 	fault_point("cluster: end");
 }
 
-/* Invalidate an entry whose copy did not run.  This reads no catalogs. */
+/* If ptsort's copy did not run, invalidate the entry.  Reads no catalogs. */
 static void
 take_back(void)
 {
@@ -165,7 +166,7 @@ cluster_object_access(ObjectAccessType access, Oid classId, Oid objectId,
 	}
 }
 
-/* Before a commit, log that the server did the copy, not ptsort. */
+/* Before a commit, log if the server did the copy instead of ptsort. */
 static void
 cluster_xact(XactEvent event, void *arg)
 {

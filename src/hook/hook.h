@@ -17,7 +17,7 @@ extern int	ptsort_parallel_workers;	/* maximum; -1: by the server's cost
 extern int	ptsort_min_table_size;	/* in kB */
 extern int	ptsort_indexes_per_scan;
 
-/* Each of these installs the hooks of a file; _PG_init calls it once. */
+/* _PG_init calls each of these functions once, to install a file's hooks. */
 extern void utility_init(void);
 extern void ambuild_init(void);
 extern void cluster_init(void);
@@ -31,8 +31,8 @@ extern int	utility_workers(Relation index);
 /*
  * utility_reindexes returns true if the running statement is a REINDEX of
  * tables, not of one index.  The builds of a REINDEX CONCURRENTLY do not call
- * it.  utility_rewrites returns true if the running statement may copy tables:
- * CLUSTER or VACUUM.
+ * this function.  utility_rewrites returns true if the running statement may
+ * copy tables: CLUSTER or VACUUM.
  */
 extern bool utility_reindexes(void);
 extern bool utility_rewrites(void);
@@ -41,17 +41,17 @@ extern bool utility_rewrites(void);
  * planworkers_request returns a request for a build of this index, or for a
  * copy of the table sorted by this index.  If the statement or the table's
  * option has a number of workers, the request has that number, and is_order is
- * true.  Otherwise the request has the maximum.  'by_cost' is the number by the
- * server's cost model.
+ * true.  Otherwise the request has the maximum number.  'by_cost' is the number
+ * by the server's cost model.
  */
 extern BtBuildRequest planworkers_request(Relation heap, Relation index,
 										  int by_cost);
 
 /*
- * planworkers_limit lowers request->workers to the fastest number, unless the
- * user specified the number.  The request is for 'index' and, by the same scan,
- * request->candidates, or for a copy of the table in the order of 'index'.  If
- * it lowers the number, it adds the reason to request->source.
+ * planworkers_limit lowers request->workers to the number with which the build
+ * is fastest, unless the user specified the number.  The request is for 'index'
+ * and request->candidates, which share the scan, or for a copy in the order of
+ * 'index'. If it lowers the number, it adds the reason to request->source.
  */
 extern void planworkers_limit(BtBuildRequest *request, Relation heap,
 							  Relation index);

@@ -55,8 +55,8 @@ define_int(const char *name, int *variable, int min, int max, int flags,
 }
 
 /*
- * All users may change the settings of how ptsort builds indexes and sorts
- * rows.  Only superusers may change the settings that write to the server's
+ * All users may change the settings that control how ptsort builds indexes and
+ * sorts rows.  Only superusers may change what ptsort writes to the server's
  * log, as with log_statement.
  */
 static void
@@ -68,7 +68,7 @@ define_settings(void)
 	define_bool("ptsort.use_collation_tables", &ptsort_use_collation_tables,
 				PGC_USERSET,
 				"Compares strings by tables of their collation where the tables prove the order.",
-				"When off, the C library or ICU compares them.");
+				"When off, the C library or ICU compares all strings.");
 	define_bool("ptsort.log_build", &ptsort_log_build, PGC_SUSET,
 				"Logs index builds, and why the server does a build.",
 				"When on, clients do not receive these messages; when off, their level is DEBUG1.");
@@ -114,7 +114,7 @@ _PG_init(void)
  * ptsort_last_build() and ptsort_last_copy()
  */
 
-/* Add a row to the result; a negative participant means the total. */
+/* Add a row to the result; a negative number means the total. */
 static void
 put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 				   int participant, const TeamSlot *slot)

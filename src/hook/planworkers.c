@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * planworkers.c
- *	  The number of workers of a build.
+ *	  Chooses the number of workers of a build.
  *
  * ptsort obeys the number in the statement, as the server obeys a table's
  * parallel_workers option.  The number in ptsort.parallel_workers, or from the
  * server's cost model, is only a limit.  Within the limit ptsort chooses the
- * number with which the build is fastest:
+ * number with which the build is fastest.
  *
- * Workers need time to start and to end.  With even one worker the participants
- * write and merge runs, which a serial build in memory need not do.  So small
- * builds are faster without workers.  This model measures time in units of the
- * time for one row whose key is passed by value.  A serial build takes
+ * Workers need time to start and to end.  Even with one worker, the
+ * participants write and merge runs, which a serial build in memory need not
+ * do.  So small builds are faster without workers.  The unit of this model is
+ * the time for one row whose key is passed by value.  A serial build takes
  *
  *		work = rows * (1 or REFERENCE_COST) + pages * PAGE_COST
  *
@@ -24,8 +24,8 @@
  * Participants beyond the number of CPUs only add the time to start them.
  *
  * If one scan serves several indexes, the work is the sum of the work for each
- * index.  The cost of workers counts once for each index, because each has its
- * own team to load it.  The formula does not include waiting for a disk.
+ * index.  The cost of workers counts once for each index, because each index
+ * has its own team to load it.  The formula ignores waiting for a disk.
  *
  *-------------------------------------------------------------------------
  */
@@ -124,8 +124,8 @@ planworkers_request(Relation heap, Relation index, int by_cost)
 }
 
 /*
- * Returns the cost of a row.  It depends on the first column of the index,
- * because that column decides nearly all comparisons.
+ * Returns the cost of a row.  The cost depends on the first column of the
+ * index, because that column decides nearly all comparisons.
  */
 static double
 row_cost(Relation index)
@@ -134,7 +134,7 @@ row_cost(Relation index)
 		1.0 : REFERENCE_COST;
 }
 
-/* Returns the cost of all builds of the request without workers. */
+/* Returns the cost of all builds of the request if they have no workers. */
 static double
 work_cost(const BtBuildRequest *request, Relation heap, Relation index)
 {

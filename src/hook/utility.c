@@ -6,8 +6,8 @@
  * The server has no option WITH (parallel_workers = N) for an index.  So the
  * ProcessUtility hook removes the option from the statement, and keeps it in a
  * StmtContext while the statement runs.  Nested statements (of functions in an
- * index expression, of event triggers) have their own contexts, which hide the
- * outer request.
+ * index expression, of event triggers) have contexts that hide the outer
+ * request.
  *
  *	CREATE INDEX			The request applies to every index that the
  *							statement builds: several on a partitioned table.
@@ -35,11 +35,11 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-/* ConstraintRequest: for the index of a constraint in an ALTER TABLE. */
+/* ConstraintRequest: the request for a constraint's index in an ALTER TABLE. */
 typedef struct ConstraintRequest
 {
 	ConstrType	kind;			/* CONSTR_PRIMARY, _UNIQUE or _EXCLUSION */
-	List	   *columns;		/* names; NULL for an expression */
+	List	   *columns;		/* column names; NULL for an expression */
 	int			workers;
 } ConstraintRequest;
 
@@ -206,8 +206,8 @@ visit_alter_table(AlterTableStmt *alter, StmtContext *stmt)
 /*
  * Fill in the context of a statement, and move the statement's options there.
  * Returns false if the statement needs no context: it contains no request,
- * copies no tables and does not build all indexes of a table.  A statement
- * inside one with a context always needs its own, to hide the outer request.
+ * copies no tables and does not build all indexes of a table.  A nested
+ * statement always needs its own context, to hide the outer request.
  */
 static bool
 init_context(Node *node, StmtContext *stmt)
@@ -239,7 +239,6 @@ init_context(Node *node, StmtContext *stmt)
 	}
 }
 
-/* Forget this session's reports at DISCARD ALL. */
 static void
 forget_reports(Node *node)
 {
@@ -321,8 +320,8 @@ index_has_columns(Relation index, List *columns)
 }
 
 /*
- * True if the server created the index for this constraint.  It did not if the
- * index existed before the transaction: the ALTER TABLE only rebuilds it.
+ * True if the server created the index for this constraint.  False if the index
+ * existed before the transaction: the ALTER TABLE only rebuilds it.
  */
 static bool
 index_is_of_constraint(Relation index, ConstraintRequest *request)

@@ -22,7 +22,7 @@
  * with that context, however the query ends.
  *
  * A Gather Merge or Merge Append node compares the rows of sorted streams
- * again.  ptsort makes the node's text comparisons as cheap as those of its own
+ * again.  ptsort makes the node's text comparisons as cheap as in its own
  * sorts.
  *
  *-------------------------------------------------------------------------
@@ -54,9 +54,9 @@ int			ptsort_min_sort_rows = 200;
 typedef struct TakenSort
 {
 	SortState  *node;
-	ExecProcNodeMtd original;	/* the server's or another extension's */
+	ExecProcNodeMtd original;	/* ExecSort, or another extension's method */
 	MemoryContext scratch;		/* for memory that types' functions leak */
-	PtSort	   *sort;			/* NULL: not begun */
+	PtSort	   *sort;			/* NULL if no sort exists */
 	bool		values;			/* true to sort single values, not rows */
 	int64		bound;			/* current bound; 0: none */
 	int64		sorts;			/* number of sorts so far */
@@ -136,8 +136,9 @@ begin_sort(TakenSort *taken)
 }
 
 /*
- * Make a sort ready for rows; reuse the last sort if it is of the same kind.
- * Returns false if ptsort would gain nothing, so that the server must sort.
+ * Make a sort ready for rows; reuse the last sort if both or neither are
+ * bounded. Returns false if the server must sort, because ptsort would gain
+ * nothing.
  */
 static bool
 open_sort(TakenSort *taken)
@@ -242,7 +243,7 @@ mark_sorted(TakenSort *taken)
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* Assert that the server, too, orders this row after the last one. */
+/* Assert that the server does not order this row before the previous row. */
 static void
 check_order(TakenSort *taken, TupleTableSlot *slot)
 {
@@ -427,8 +428,8 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 }
 
 /*
- * Take over the plan's Sort nodes that ptsort wants, and set *found if there
- * are any.  The walk visits a subplan more than once if several nodes, such as
+ * Take over the plan's Sort nodes that ptsort wants, and set *found if it has
+ * any.  The walk visits a subplan more than once if several nodes, such as
  * scans of partitions, use the subplan.
  */
 static bool
@@ -463,7 +464,7 @@ visit_node(PlanState *planstate, void *found)
 	return planstate_tree_walker(planstate, visit_node, found);
 }
 
-/* Called when a query ends, normally or by an error. */
+/* Memory context callback: a query ended, normally or by an error. */
 static void
 forget_query(void *arg)
 {
@@ -560,7 +561,7 @@ ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
 	}
 	PG_CATCH();
 	{
-		/* this process already listed a contradiction of its own */
+		/* the list already has a contradiction that this process found */
 		if (ptsort_distrusted.n == distrusted && is_contradiction())
 			distrust_collations(queryDesc->planstate, NULL);
 		PG_RE_THROW();

@@ -20,9 +20,9 @@ typedef struct SortReport
 	Oid			session_user;	/* only this user in this role may read the
 								 * report */
 	Oid			role;
-	int64		sorts;			/* more than one after a rescan */
+	int64		sorts;			/* number of sorts; above 1 after rescans */
 	int			keys;			/* number of sort columns */
-	PtSortStats stats;			/* of all sorts, see ptsort_reset */
+	PtSortStats stats;			/* statistics of all sorts; see ptsort_reset */
 } SortReport;
 
 /* sortreport_space returns the bytes that EXPLAIN reports for a sort. */
@@ -38,8 +38,8 @@ extern void sortreport_explain(const PtSortStats *stats, ExplainState *es);
 
 /*
  * sortreport_last returns the session's last report, or NULL if there is none.
- * The report is valid until the next one.  Like btreport_last, sortreport_last
- * also returns NULL if the session's user changed since then.
+ * The report is valid until the next report.  Like btreport_last,
+ * sortreport_last returns NULL if the session's user changed after the report.
  */
 extern const SortReport *sortreport_last(void);
 

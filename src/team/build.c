@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * build.c
- *	  The functions that all parallel index builds share: build.h.
+ *	  The functions that all parallel index builds share; see build.h.
  *
  * Processes that build an index together follow the rules of the server's own
  * btree build (nbtsort.c).  The leader enters parallel mode before it creates
- * the segment, and leaves it after it destroyed the parallel context.  The
- * workers lock the relations in the modes that index.c used in the leader.  The
- * scan uses SnapshotAny or, if the build is CONCURRENTLY, one registered MVCC
- * snapshot.  The leader reports the broken HOT chains of all participants to
- * index.c, and adds the workers' buffer and WAL usage to its own.
+ * the segment, and leaves parallel mode after it destroyed the parallel
+ * context.  The workers lock the relations in the modes that index.c used in
+ * the leader.  The scan uses SnapshotAny or, for CONCURRENTLY, one registered
+ * MVCC snapshot.  The leader reports the broken HOT chains of all participants
+ * to index.c, and adds the workers' buffer and WAL usage to its own.
  *
  *-------------------------------------------------------------------------
  */
@@ -85,7 +85,7 @@ build_run(Build *build, int workers)
 	bool		concurrent = build->index != NULL &&
 		build->index_info->ii_Concurrent;
 
-	/* Other builds judge visibility, so their scans must return all tuples. */
+	/* Plain builds judge visibility, so their scans must return all tuples. */
 	if (concurrent)
 		team->snapshot = RegisterSnapshot(GetTransactionSnapshot());
 	else if (build->index != NULL)
@@ -196,9 +196,7 @@ build_enter_phase(Team *team, TeamPhase phase)
  * Worker
  */
 
-/*
- * The lock modes that index.c uses in the leader
- */
+/* The lock modes are those that index.c uses in the leader. */
 static LOCKMODE
 heap_lockmode(const BuildInfo *info)
 {

@@ -6,8 +6,8 @@
  * Each kind of team (team.h) that builds an index has a Build as the first
  * field of its state, and a BuildInfo as the first field of its information for
  * workers.  build.c has the functions that all these kinds share.  parallel.c
- * also uses the functions, for the sorts of other extensions.  Those sorts may
- * have no index and no table.
+ * also uses these functions, for the sorts of other extensions.  A sort of
+ * another extension may have no index and no table.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,8 +19,8 @@
 #include "team/team.h"
 
 /*
- * BuildInfo: what the leader tells the workers.  The flags are copies of those
- * in the leader's IndexInfo; the catalogs may have other values.
+ * BuildInfo: what the leader tells the workers.  The flags are copies of the
+ * flags in the leader's IndexInfo; the catalogs may have other values.
  */
 typedef struct BuildInfo
 {
@@ -39,9 +39,9 @@ typedef struct Build
 	IndexInfo  *index_info;
 
 	/* Leader */
-	bool		progress;		/* report to the view of CREATE INDEX */
-	double		heap_tuples;	/* live rows, of all participants */
-	double		index_tuples;	/* tuples put, by all participants */
+	bool		progress;		/* report to the progress view */
+	double		heap_tuples;	/* live rows that all participants read */
+	double		index_tuples;	/* tuples put by all participants */
 } Build;
 
 /*
@@ -60,9 +60,9 @@ extern void build_run(Build *build, int workers);
 
 /*
  * build_check raises an error unless the participants together read all blocks
- * of the table and, if they read slices, all tuples that they put.  Otherwise
- * the index would lack entries.  'reader' is the name of the reading callback.
- * Call build_check after build_run.
+ * of the table and, if they read slices, all tuples that they put.  After an
+ * incomplete read, the index would lack entries.  'reader' is the name of the
+ * reading callback.  Call build_check after build_run.
  */
 extern void build_check(const Build *build, const char *reader);
 

@@ -12,7 +12,8 @@
  *
  * If a page is in no buffer, heapread.c may provide a copy, which needs no
  * lock.  If the hint bits do not prove that all tuples of the copy are live,
- * this file has heapread.c read the page into a buffer, and judges it there.
+ * heapread.c reads the page into a buffer, and this file judges its tuples
+ * there.
  *
  *-------------------------------------------------------------------------
  */
@@ -203,7 +204,7 @@ judge_buffer(HeapJudge *judge)
 	bool		mvcc = IsMVCCSnapshot(judge->scan->rs_base.rs_snapshot);
 	bool		judged;
 
-	/* the server, too, prunes pages only if an MVCC snapshot decides */
+	/* the server, too, prunes pages only in a scan with an MVCC snapshot */
 	if (mvcc)
 		heap_page_prune_opt(judge->heap, judge->here.buffer);
 

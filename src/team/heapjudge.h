@@ -24,8 +24,8 @@ typedef enum HeapVerdict
 {
 	HEAP_SKIP,
 	HEAP_TAKE_LIVE,
-	HEAP_TAKE_DELETED,			/* deleted, but a snapshot may see it */
-	HEAP_BREAK_CHAIN,			/* skip it, although a snapshot may see it */
+	HEAP_TAKE_DELETED,			/* use a deleted tuple that may be visible */
+	HEAP_BREAK_CHAIN,			/* skip a tuple that may be visible */
 	HEAP_ASK_SERVER				/* the server must scan the whole page */
 } HeapVerdict;
 
@@ -59,7 +59,7 @@ typedef struct HeapJudge
 	HeapPage	here;
 	int			nitems;			/* tuples to use */
 	int			nlive;			/* tuples that count as live */
-	int			nseen;			/* all tuples or, with MVCC, visible ones */
+	int			nseen;			/* all tuples; visible tuples with MVCC */
 	bool		heap_only;		/* some tuples to use are heap-only */
 	bool		broken_chain;
 	OffsetNumber offsets[MaxHeapTuplesPerPage];
@@ -71,8 +71,9 @@ typedef struct HeapJudge
 } HeapJudge;
 
 /*
- * heapjudge_begin begins a scan of the server, which chooses blocks, buffer
- * strategy and start block.  The scan uses 'snapshot' if 'parallel' is NULL.
+ * heapjudge_begin begins a scan of the table.  The server chooses blocks,
+ * buffer strategy and start block.  The scan uses 'snapshot' if 'parallel' is
+ * NULL.
  */
 extern void heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,
 							Snapshot snapshot);

@@ -6,16 +6,16 @@
  * The server reads a large table into a ring of buffers.  If the table is in
  * the operating system's cache, a scan spends most of its time on system calls,
  * on finding buffers and on changing the buffer mapping.  So this file copies
- * pages from the table's file, many with one system call, into private memory.
- * The memory fits the processor's cache.
+ * pages from the table's file into private memory, many pages with one system
+ * call.  The memory fits in the processor's cache.
  *
  * A copy is correct if the block is in no buffer.  A page with unwritten
  * changes is in a buffer, and a process must read a page into a buffer before
  * it can change the page.  The server relies on these facts, too, when it reads
  * a block.  To keep the blocks out of buffers during the copy, the copying
- * process locks their partitions of the buffer mapping in shared mode, from the
- * look-up until the end of the copy.  It acquires the locks in ascending order,
- * as the server does (BufferAlloc, DropRelationBuffers).
+ * process locks their partitions of the buffer mapping in shared mode.  It
+ * holds the locks from the look-up until the end of the copy, and acquires them
+ * in ascending order, as the server does (BufferAlloc, DropRelationBuffers).
  *
  * Other processes need these locks in exclusive mode for each page that they
  * read into a buffer.  So the copying process must not wait for the device
@@ -52,7 +52,7 @@
 #include "team/heapread.h"
 #include "utils/rel.h"
 
-/* Number of blocks to copy at a time: they fit the second-level cache */
+/* Number of blocks to copy at a time: they fit in the second-level cache */
 #define BATCH		16
 
 /* Length of a pause in copying, as a number of batches: 64 MB */
@@ -62,14 +62,14 @@ struct HeapReader
 {
 	HeapScanDesc scan;			/* server's scan: blocks, strategy, stream */
 	bool		copying;		/* true: try to copy pages */
-	bool		ended;			/* the batch is the last one */
-	Buffer		buffer;			/* pinned buffer of the page, or invalid */
+	bool		ended;			/* true if the current batch is the last */
+	Buffer		buffer;			/* buffer of the current page, or invalid */
 
 	/* the batch */
 	int			n;
 	int			next;
 	int			npinned;		/* copies that heapread_pin replaced */
-	bool		others_wait;	/* other processes waited for our locks */
+	bool		others_wait;	/* another process waited for our locks */
 	BlockNumber blocks[BATCH];
 	bool		copied[BATCH];
 	char	   *pages;			/* memory for BATCH pages */
@@ -168,7 +168,6 @@ neighbours(const HeapReader *reader, int i)
 	return n;
 }
 
-/* Compare partitions, for qsort() */
 static int
 by_number(const void *a, const void *b)
 {
@@ -208,9 +207,9 @@ lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
 
 /*
  * Release the locks of lock_blocks.  Sets others_wait if another process waits
- * for one of them, to read a page into a buffer.  The test reads a list of
- * waiters without its lock.  A wrong result costs a pause or delays it by a
- * batch.
+ * for one of these locks, to read a page into a buffer.  The test reads a list
+ * of waiters without its lock.  A wrong result causes a needless pause, or
+ * delays a pause by one batch.
  */
 static void
 unlock_partitions(HeapReader *reader, const int *partitions, int n)
@@ -226,7 +225,7 @@ unlock_partitions(HeapReader *reader, const int *partitions, int n)
 }
 
 /*
- * Copy n consecutive blocks, beginning with the i-th.  None may be in a buffer.
+ * Copy n consecutive blocks, from the i-th on.  No block may be in a buffer.
  *
  * Returns the number of pages copied.  The copy ends before the first page that
  * is not in the system's cache.
@@ -361,10 +360,10 @@ heapread_begin(HeapScanDesc scan)
 
 /*
  * Fill the next batch.  Returns false after the last batch.  Copying pauses if
- * other processes waited for the locks of the previous batch, because they read
- * pages, too.  It also pauses if more than half of that batch's copies were
- * useless, as in the first scan of a newly loaded table: that scan must set
- * hint bits on every page.
+ * other processes waited for the locks of the previous batch, because those
+ * processes read pages, too.  It also pauses if more than half of that batch's
+ * copies were useless, as in the first scan of a newly loaded table, which must
+ * set hint bits on every page.
  */
 static bool
 next_batch(HeapReader *reader)

@@ -20,18 +20,19 @@
  * while a session holds an old snapshot.
  *
  * An index must have entries for recently dead tuples, which some snapshot may
- * still see, but needs none for dead tuples.  The horizon separates the two.
- * Each participant determines the horizon once, when its scan starts, and the
- * server's scan of a single block determines it again.  These horizons may
- * differ.  That is harmless: a tuple deleted before any of them is invisible to
- * all later snapshots, and dead and recently dead tuples differ in nothing
- * else.  Only the verdicts on one HOT chain must agree, and a HOT chain is on
- * one page.
+ * still see, but needs none for dead tuples.  The horizon separates these two
+ * kinds.  Each participant determines the horizon once, when its scan starts,
+ * and the server's scan of a single block determines it again.  These horizons
+ * may differ.  The difference is harmless: a tuple deleted before one of these
+ * horizons is invisible to all later snapshots, and dead and recently dead
+ * tuples differ in nothing else.  Only the verdicts on one HOT chain must
+ * agree, and a HOT chain is on one page.
  *
  * In CONCURRENTLY builds all participants use one MVCC snapshot for all blocks.
  * With a new snapshot for each block, the scan could see a moving row twice or
  * not at all.  The server's scan would take a new snapshot, so it must not scan
- * any block.  It need not, because a snapshot decides without waiting.
+ * any block.  No block needs it, because an MVCC snapshot decides without
+ * waiting.
  *
  *-------------------------------------------------------------------------
  */
@@ -73,10 +74,10 @@ typedef struct WalkColumn
 
 /*
  * HeapColumns: a plan to extract an index's values from a tuple.  A slot
- * extracts all columns up to the last needed one; the plan extracts only those
- * of the index, mostly from known offsets.  The first nfixed columns have fixed
- * lengths, so in a tuple without NULLs their offsets are known and the walk
- * starts after them.  'columns' ends with the last column that the index needs.
+ * extracts all columns up to the last needed one; the plan extracts only the
+ * index's columns, mostly from known offsets.  The first nfixed columns have
+ * fixed lengths, so in a tuple without NULLs their offsets are known and the
+ * walk starts after them. 'columns' ends with the last needed column.
  */
 typedef struct HeapColumns
 {
@@ -96,9 +97,9 @@ typedef struct HeapColumns
 typedef struct HeapEmitter
 {
 	HeapScanTarget *target;
-	HeapColumns plan;			/* used if 'estate' is NULL */
+	HeapColumns plan;			/* used only if estate is NULL */
 
-	/* for expressions, predicates and repeated columns */
+	/* State for evaluating expressions, predicates and repeated columns */
 	EState	   *estate;
 	ExprContext *econtext;
 	TupleTableSlot *slot;
@@ -233,8 +234,8 @@ walk_columns(const HeapColumns *plan, HeapTupleHeader tuple, int from,
 
 /*
  * Extract an index's values from a tuple.  Values passed by reference point
- * into the tuple.  If the column was added to the table after the tuple was
- * inserted, they point into the descriptor.
+ * into the tuple, except values of columns added after the tuple was inserted,
+ * which point into the descriptor.
  */
 static inline void
 take_columns(const HeapColumns *plan, HeapTupleHeader tuple,
@@ -336,7 +337,7 @@ emit_to(const HeapJudge *judge, HeapEmitter *emitter)
 	HeapScanTarget *target = emitter->target;
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
-	HeapTupleData stored;		/* in the slot */
+	HeapTupleData stored;		/* tuple in the slot */
 
 	for (int i = 0; i < judge->nitems; i++)
 	{
@@ -344,7 +345,7 @@ emit_to(const HeapJudge *judge, HeapEmitter *emitter)
 		HeapTupleHeader tuple = heapjudge_header(judge, offset);
 		ItemPointerData tid;
 
-		/* in memory the next page, copied or in a buffer, usually follows */
+		/* the next page, a copy or in a buffer, usually follows in memory */
 		pt_prefetch((char *) tuple + BLCKSZ);
 		if (emitter->estate == NULL)
 			take_columns(&emitter->plan, tuple, values, isnull);
@@ -370,7 +371,7 @@ emit_page(HeapScan *hs)
 {
 	for (int i = 0; i < hs->nemitters; i++)
 		emit_to(&hs->judge, &hs->emitters[i]);
-	/* despite its name, this counts tuples read from the table */
+	/* pgstat_count_index_tuples() counts tuples read from the table */
 	pgstat_count_index_tuples(hs->judge.heap, hs->judge.nseen);
 }
 
@@ -419,10 +420,7 @@ scan_pages(HeapScan *hs, bool mvcc)
  * The scan
  */
 
-/*
- * heapscan_is_shareable: see heapscan.h.  This file reads only pages of the
- * server's own heap access method.
- */
+/* This file reads only pages of the server's own heap access method. */
 bool
 heapscan_is_shareable(Relation heap)
 {
@@ -450,7 +448,7 @@ server_build_scan(Relation heap, HeapScanTarget *target,
 
 	elog(DEBUG2, "ptsort: scanning table \"%s\" by the server's rules",
 		 RelationGetRelationName(heap));
-	/* this also ends the scan */
+	/* table_index_build_scan() also ends the scan */
 	target->rows += table_index_build_scan(heap, target->index,
 										   target->index_info, true, progress,
 										   target->callback, target->state,
@@ -462,7 +460,7 @@ begin_evaluation(HeapEmitter *emitter, Relation heap)
 {
 	emitter->estate = CreateExecutorState();
 	emitter->econtext = GetPerTupleExprContext(emitter->estate);
-	/* a slot without a buffer, because the page may be a copy */
+	/* make a slot without a buffer, because the page may be a copy */
 	emitter->slot = MakeSingleTupleTableSlot(RelationGetDescr(heap),
 											 &TTSOpsHeapTuple);
 	emitter->econtext->ecxt_scantuple = emitter->slot;
@@ -478,7 +476,7 @@ end_evaluation(HeapEmitter *emitter)
 
 	ExecDropSingleTupleTableSlot(emitter->slot);
 	FreeExecutorState(emitter->estate);
-	/* these point into the executor state */
+	/* these states pointed into the freed executor state */
 	index_info->ii_ExpressionsState = NIL;
 	index_info->ii_PredicateState = NULL;
 }

@@ -4,12 +4,12 @@
  *	  Page-at-a-time scan of a heap table for index builds.
  *
  * heapscan_build() has the effects of table_index_build_scan(): it calls the
- * callback for the same tuples, returns the same count, raises the same errors
- * and warnings, waits for the same transactions, and sets ii_BrokenHotChain of
- * the IndexInfo in the same cases.  Only the order of the calls may differ
- * among participants.  On a heap table heapscan_build() locks each buffer once
- * instead of once per tuple, reads the columns directly from the page, and can
- * serve several indexes with one scan.
+ * callback for the same tuples, and returns the same count.  It raises the same
+ * errors and warnings, waits for the same transactions, and sets
+ * ii_BrokenHotChain of the IndexInfo in the same cases.  Only the order of the
+ * callback calls may differ.  On a heap table heapscan_build() locks each
+ * buffer once instead of once per tuple, reads the columns directly from the
+ * page, and can serve several indexes with one scan.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,8 +48,8 @@ extern BlockNumber heapscan_build(Relation heap, HeapScanTarget *targets,
 
 /*
  * heapscan_is_shareable returns true if a scan of this table can have more than
- * one target, provided that no target has expressions or a predicate, or is
- * built CONCURRENTLY.
+ * one target.  No target may have expressions or a predicate, or be built
+ * CONCURRENTLY.
  */
 extern bool heapscan_is_shareable(Relation heap);
 

@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * parallel.c
- *	  Parallel sorts and index builds of other extensions: ptsort_parallel.h.
+ *	  Parallel sorts and index builds of other extensions (ptsort_parallel.h).
  *
  * A team (team.h) does the sort.  Its processes scan a table, call the user's
  * fill callback, or do both.  They scan the table through slots or, to build an
- * index, by heapscan.c.
+ * index, with heapscan.c.
  *
  * The leader destroys the parallel context and leaves parallel mode before the
  * user reads the stream.  So the user may write to the database and run other
- * parallel queries while reading.  Only the segment stays until the end,
- * because the files of the runs belong to it.
+ * parallel queries while reading.  Only the segment stays until
+ * ptsort_parallel_end(), because the files of the runs belong to it.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,15 +37,13 @@
  */
 #define MAX_SHARED_SIZE		((Size) 1 << 46)
 
-/*
- * Sorter: one process's state in a parallel sort.
- */
+/* Sorter: one process's state in a parallel sort. */
 typedef struct Sorter
 {
 	Build		base;			/* must be first */
 	PtParallel	parallel;		/* argument of the callbacks */
 	const PtParallelOps *ops;
-	BuildInfo	info;			/* leader: for the workers */
+	BuildInfo	info;			/* leader: information for the workers */
 	MemoryContext context;		/* leader: memory of the sort */
 } Sorter;
 
@@ -82,7 +80,7 @@ parallel_begin(Team *team, const PtSortOptions *options)
 	return ((Sorter *) team)->ops->begin(parallel_of(team), options);
 }
 
-/* Put the rows of this process's part of the table; returns their number. */
+/* Put the rows of this process's part of the table; return the row count. */
 static double
 scan_table(Team *team, PtParallel *parallel)
 {
@@ -109,7 +107,7 @@ scan_table(Team *team, PtParallel *parallel)
 	return rows;
 }
 
-/* IndexBuildCallback */
+/* IndexBuildCallback: pass a tuple to the user's put_index callback. */
 static void
 put_index(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 		  bool alive, void *state)
@@ -172,7 +170,7 @@ parallel_shared_init(Team *team, int processes, int slices)
 		ops->shared_init(parallel_of(team), processes, slices);
 }
 
-/* Call the exported function of the library, which returns the callbacks. */
+/* Call the library's exported function, which returns the callbacks. */
 static const PtParallelOps *
 load_callbacks(const char *library, const char *function)
 {
@@ -192,8 +190,7 @@ load_callbacks(const char *library, const char *function)
 
 /*
  * Raise an error if the callback is missing or superfluous.  Without this
- * check, a call of a NULL pointer could crash the process after a scan of
- * hours.
+ * check, a call of a NULL pointer could crash the process after a long scan.
  */
 static void
 check_callback(const Team *team, const char *name, bool given, bool required,
@@ -206,9 +203,8 @@ check_callback(const Team *team, const char *name, bool given, bool required,
 }
 
 /*
- * Find the callbacks.  The leader also looks them up, so that it reports a
- * wrong name before the launch, and a sort without workers uses the same
- * function.
+ * Find the callbacks.  The leader also looks them up, to report a wrong name
+ * before the launch, and for a sort without workers.
  */
 static void
 find_callbacks(Sorter *self)
@@ -324,10 +320,10 @@ make_sorter(const PtParallelRequest *request)
 
 /*
  * A hook forbids parallel work by setting rel_parallel_workers to 0.  Citus
- * sets it for columnar tables, because their access method cannot scan in
+ * forbids it for columnar tables, because their access method cannot scan in
  * parallel.  In the server the hook's value overrides the table's own option,
- * so this function does not pass the option to the hook.  The planner's data
- * structures are those of plan_create_index_workers().
+ * so this function does not pass the option to the hook.  It makes the same
+ * planner data structures as plan_create_index_workers().
  */
 bool
 parallel_is_forbidden(Relation table)
@@ -363,7 +359,6 @@ parallel_is_forbidden(Relation table)
 	return rel->rel_parallel_workers == 0;
 }
 
-/* parallel_run: see ptsort_parallel. */
 PtParallel *
 parallel_run(const PtParallelRequest *request)
 {
@@ -412,7 +407,6 @@ make_result(const Team *team)
 	return result;
 }
 
-/* parallel_end: see ptsort_parallel_end. */
 PtParallelResult *
 parallel_end(PtParallel *parallel)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * team.c
- *	  The processes that sort together: team.h.
+ *	  The processes that sort together; see team.h.
  *
  * Every participant's first sort has the role PTSORT_WORKER.  A second sort
  * reads the runs of all participants.  If the participants read slices, each
@@ -50,9 +50,7 @@ typedef enum TeamPiece
 } TeamPiece;
 
 
-/*
- * TeamShared: what all processes must know; immutable after the launch.
- */
+/* TeamShared: what all processes must know; immutable after the launch. */
 typedef struct TeamShared
 {
 	BuildStamp	stamp;			/* must be first */
@@ -248,7 +246,7 @@ stay_alone(Team *team)
 /*
  * Returns the number of workers to plan for.  The planned participants divide
  * the budget, so this function, and not only the launch, applies the server's
- * limits.  Returns 0 where workers are impossible: inside other parallel work,
+ * limits.  Returns 0 if workers are impossible: inside other parallel work,
  * without a postmaster, and for tables in local buffers.
  */
 static int
@@ -337,8 +335,8 @@ share_of_budget(const Team *team, PtSortRole role)
 
 /*
  * Raise an error if the user's begin callback did not begin a sort with the
- * given options.  The team would wait forever for that sort's runs or plan, or
- * read nothing.
+ * given options.  Otherwise the team could wait forever for the sort's runs or
+ * plan, or read nothing.
  */
 static void
 check_sort(const PtSort *sort, const PtSortOptions *options)
@@ -411,7 +409,7 @@ fill(Team *team)
 
 /*
  * Put and sort this process's tuples.  If there are workers, also announce the
- * runs, and thereby that the counts in the slot are complete.
+ * runs.  After that, the leader may read the counts in the slot.
  */
 static void
 work(Team *team)
@@ -432,7 +430,7 @@ work(Team *team)
 		sort_end(team->sort);
 }
 
-/* Add the statistics of another sort, of this or another process. */
+/* Add the statistics of another sort in this or another process. */
 static void
 add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 {
@@ -449,7 +447,7 @@ add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 /*
  * Add the statistics of the sorts that wrote the stored runs.  Each sort counts
  * for the participant with the writer's number or, if there is none, for the
- * leader.  As no participant announces counts, the leader counts all tuples as
+ * leader.  No participant announces counts, so the leader counts all tuples as
  * its own.
  */
 static void

@@ -5,7 +5,7 @@
  *
  * A team does every parallel sort: an index build (btbuild.c and, for other
  * extensions, build.c), a copy of a table (tablecopy.c), or a sort of another
- * extension (parallel.c).  Each of these is a kind of team.  A team has a
+ * extension (parallel.c).  Each of these uses is a kind of team.  A team has a
  * leader and possibly workers.  All these processes are participants, and go
  * through the same phases:
  *
@@ -22,8 +22,8 @@
  * If an earlier team wrote the runs (Team.stored), a team puts no tuples and
  * begins with the second sort.  If the participants do not read slices, only
  * the leader has a second sort.  A team without workers has no segment: the
- * leader's memory contains the state that processes would share.  Unless the
- * leader reads stored runs, its only sort has the role PTSORT_SERIAL.
+ * leader's memory contains the state that processes would share.  The only sort
+ * of this team has the role PTSORT_SERIAL, unless the leader reads stored runs.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,14 +44,12 @@ typedef struct Team Team;
 /* TeamPhase: what a participant is about to do. */
 typedef enum TeamPhase
 {
-	TEAM_FILLS,					/* put its tuples */
-	TEAM_SORTS,					/* sort them, or wait for all runs */
+	TEAM_FILLS,					/* put its tuples into a sort */
+	TEAM_SORTS,					/* sort its tuples, or wait for all runs */
 	TEAM_READS					/* read slices or, in the leader, the stream */
 } TeamPhase;
 
-/*
- * TeamKind: what a team does in each of its processes.
- */
+/* TeamKind: what a team does in each of its processes. */
 typedef struct TeamKind
 {
 	/*
@@ -62,13 +60,13 @@ typedef struct TeamKind
 	void		(*close) (Team *team);
 
 	/*
-	 * Optional, in the leader: team.c calls prepare before the launch, with
-	 * the number of processes including the leader, and again with 1 if no
+	 * Optional, in the leader: team.c calls prepare before the launch with
+	 * the number of processes, including the leader, and again with 1 if no
 	 * worker starts.  prepare may still change 'info' and 'sorts'.
 	 */
 	void		(*prepare) (Team *team, int processes);
 
-	/* Begin a sort; team.c checks that the sort has the options. */
+	/* Begin a sort; team.c checks that the sort has these options. */
 	PtSort	   *(*begin) (Team *team, const PtSortOptions *options);
 
 	/*
@@ -121,15 +119,16 @@ typedef struct TeamSlot
 	int64		pages;			/* pages written, set by team->kind->read */
 	PtParallelStats stats;
 	Oid			contradicted;	/* sort_contradicted of one of its sorts */
-	WalUsage	wal;			/* of a worker */
-	BufferUsage buffers;		/* of a worker */
+	WalUsage	wal;			/* WAL usage of a worker */
+	BufferUsage buffers;		/* buffer usage of a worker */
 } TeamSlot;
 
 /*
- * Team: one process's view of the team.  In the leader the caller zeroes it and
- * sets the fields of the first part.  In a worker the caller zeroes it and sets
- * only 'kind'; team_serve copies the fields up to 'expected' from the segment,
- * and kind->open may set the fields from 'slices' to 'stored'.
+ * Team: one process's view of the team.  In the leader the caller zeroes the
+ * Team and sets the fields before 'participants'.  In a worker the caller
+ * zeroes the Team and sets only 'kind'.  team_serve copies the fields up to
+ * 'expected' from the segment.  kind->open may set 'slices', 'sorts' and
+ * 'stored'.
  */
 struct Team
 {
@@ -154,7 +153,7 @@ struct Team
 								 * the caller attaches the segment */
 
 	/* Leader */
-	const char *worker_main;	/* for CreateParallelContext() */
+	const char *worker_main;	/* argument of CreateParallelContext() */
 	bool		is_leader;
 	int			stored_participants;	/* writers of the stored runs */
 	Relation	table;			/* table to scan in parallel, or NULL */
@@ -166,18 +165,18 @@ struct Team
 	int			participant;	/* number of this process; 0: the leader */
 	int			processes;		/* the leader and the planned workers */
 	void	   *shared;			/* the kind's shared memory, or NULL */
-	shm_toc    *toc;			/* NULL: no segment */
+	shm_toc    *toc;			/* NULL if there is no segment */
 	ParallelTableScanDesc scan; /* NULL: scan the whole table */
-	PtSortShared *sort_shared;	/* NULL: serial */
+	PtSortShared *sort_shared;	/* NULL if the team has only a serial sort */
 	PtSort	   *sort;
 	double		others_ms;		/* time that other sorts took in kind->fill */
-	TeamSlot   *slots;			/* of all participants; [0] is the leader's */
-	TeamSlot   *slot;			/* this process's */
+	TeamSlot   *slots;			/* slots of all participants; 0: the leader */
+	TeamSlot   *slot;			/* slot of this process */
 
 	/* Leader */
 	bool		leader_rests;	/* leader puts nothing if there are workers */
 	ParallelContext *pcxt;		/* NULL: no workers, or they ended */
-	dsm_segment *segment;		/* outlives pcxt */
+	dsm_segment *segment;		/* the segment, which outlives pcxt */
 	int			planned;		/* workers planned */
 	int			launched;		/* workers launched */
 	uint64		wal_before;		/* bytes of WAL at the start */
