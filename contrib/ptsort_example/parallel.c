@@ -24,7 +24,7 @@
 PG_FUNCTION_INFO_V1(table_median);
 extern PGDLLEXPORT const PtParallelOps *table_median_ops(void);
 
-/* Argument of the callbacks.  Every process gets a copy. */
+/* Argument of the callbacks.  Every worker gets a copy. */
 typedef struct Job
 {
 	AttrNumber	column;
