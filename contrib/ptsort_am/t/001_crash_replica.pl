@@ -63,13 +63,14 @@ sub check_index
 	my $by_scan = 'SET enable_bitmapscan = off;';
 
 	like($node->safe_psql('postgres', "$by_index EXPLAIN SELECT 1 $query"),
-		qr/Bitmap Index Scan on ${table}_k/, "$name: plan uses the index of $table");
+		qr/Bitmap Index Scan on ${table}_k/, "$name: plan uses ${table}_k");
 	unlike($node->safe_psql('postgres', "$by_scan EXPLAIN SELECT 1 $query"),
-		qr/_k/, "$name: plan does not use the index of $table");
+		qr/_k/, "$name: plan does not use ${table}_k");
 	my $found = $node->safe_psql('postgres', "$by_index $list");
 	is($found, $node->safe_psql('postgres', "$by_scan $list"),
 		"$name: index of $table returns the rows of the table");
-	like($found, $rows ? qr/^[1-9]\d{3,}\|/ : qr/^0\|/, "$name: number of rows in $table");
+	like($found, $rows ? qr/^[1-9]\d{3,}\|/ : qr/^0\|/,
+		"$name: number of rows in $table");
 }
 
 sub crash

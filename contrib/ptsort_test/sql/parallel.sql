@@ -11,7 +11,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- Only one participant has tuples; then no participant has tuples.
+-- Some participants have no tuples; then no participant has tuples.
 SELECT shares, n, s.tuples
 FROM unnest(ARRAY['1,0,0', '0,1,0', '0,0,1', '0,1,1', '1,100,1']) shares, unnest('{5000,1,0}'::int[]) n,
 	 ptsort_test_sort('tuple', 'shape_int8_i', n, workers => 2,
