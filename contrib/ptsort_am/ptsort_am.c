@@ -4,11 +4,11 @@
  *	  An index access method: a sorted array of (int8, TID), built by ptsort.
  *
  * The pages of the index are one array, with zeroes after its last entry.  All
- * processes of a build write the array at the same time, each the slices that
- * it reads.  Scans bisect the array.  It does not change after the build, so
- * scans need no locks.  The access method refuses rows with new keys, and
- * VACUUM keeps the entries of removed rows, since the executor rechecks every
- * row of a scan.
+ * processes of a build write the array at the same time: each process writes
+ * the slices that it reads.  Scans bisect the array.  The array does not change
+ * after the build, so scans need no locks.  The access method refuses rows
+ * with new keys.  VACUUM keeps the entries of removed rows, since the executor
+ * rechecks every row of a scan.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +38,7 @@ extern PGDLLEXPORT const PtParallelOps *ptsort_am_build_ops(void);
 typedef struct Entry
 {
 	uint64		key;			/* first sort key; see KEY */
-	uint64		row;			/* second: block, offset (16 bits) */
+	uint64		row;			/* second sort key: block << 16 | offset */
 } Entry;
 
 #define KEY(value)		((uint64) (value) ^ (UINT64CONST(1) << 63))
@@ -95,7 +95,7 @@ write_entries(Relation index, int64 at, const Entry *entries, int n)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* All processes run this at once.  A page may have entries of two slices. */
+/* All processes run this at once.  Two slices may share a page. */
 static void
 build_read_slices(PtParallel *build, PtSort *sort)
 {
@@ -169,7 +169,7 @@ am_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
 	return false;
 }
 
-/* Returns entry number "at".  Its page stays pinned until the next call. */
+/* Returns entry number "at", whose page stays pinned until the next call. */
 static Entry *
 read_entry(Relation index, Buffer *buffer, int64 at)
 {
@@ -178,8 +178,8 @@ read_entry(Relation index, Buffer *buffer, int64 at)
 }
 
 /*
- * "<" and ">" include the entries with the same key, and a null includes any:
- * the recheck decides.
+ * "<" and ">" also return entries equal to the argument, and a null argument
+ * may return any entries.  The executor rechecks every row.
  */
 static int64
 am_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)

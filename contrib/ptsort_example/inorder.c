@@ -4,10 +4,10 @@
  *	  Sort rows: copy a table in the order of one of its indexes.
  *
  * The sort takes whole heap tuples and evaluates the columns or expressions of
- * the index.  Its output equals its input, bit by bit.  So a tuple may have
- * fewer columns than the table (without columns added later), and may point to
- * the source's toast table.  The caller reads the values with the source's
- * descriptor and inserts them as new rows.
+ * the index.  The sort returns each tuple unchanged.  A tuple may thus have
+ * fewer columns than the table (if a later command added columns), and may
+ * point to the source's toast table.  The caller reads the values with the
+ * source's descriptor and inserts the values as new rows.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,7 +35,7 @@
 
 PG_FUNCTION_INFO_V1(copy_in_order);
 
-/* Puts the rows that this transaction sees into the sort. */
+/* Puts the rows that the active snapshot sees into the sort. */
 static void
 put_rows(PtSort *sort, Relation source)
 {
@@ -57,7 +57,7 @@ put_rows(PtSort *sort, Relation source)
 }
 
 /*
- * Inserts the sorted rows at the end of the other table, even if earlier pages
+ * Inserts the sorted rows at the end of the target table, even if earlier pages
  * have room; returns the number of rows.
  */
 static int64
@@ -111,7 +111,7 @@ has_generated_column(TupleDesc desc)
 	return false;
 }
 
-/* Raises an error if the user lacks this privilege on the table. */
+/* Raises an error if the user lacks the privilege on the table. */
 static void
 check_privilege(Relation rel, AclMode mode)
 {
@@ -124,8 +124,8 @@ check_privilege(Relation rel, AclMode mode)
 }
 
 /*
- * The table access method copies only the values.  So the rows must not need
- * any check or other action of an INSERT.
+ * table_tuple_insert() stores only the values.  So the target table must not
+ * need any check or other action of an INSERT.
  */
 static void
 check_target(Relation source, Relation target)
@@ -144,7 +144,7 @@ check_target(Relation source, Relation target)
 				 errmsg("\"%s\" is not a table that rows of \"%s\" can be copied to",
 						RelationGetRelationName(target),
 						RelationGetRelationName(source)),
-				 errdetail("It must have the same columns, and no index, constraint, trigger, generated column or partition bound; neither may have row security.")));
+				 errdetail("The target table must have the same columns, and no index, constraint, trigger, generated column or partition bound; neither table may have row security.")));
 }
 
 Datum

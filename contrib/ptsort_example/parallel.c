@@ -24,7 +24,7 @@
 PG_FUNCTION_INFO_V1(table_median);
 extern PGDLLEXPORT const PtParallelOps *table_median_ops(void);
 
-/* Every process gets a copy as its argument. */
+/* Argument of the callbacks.  Every worker gets a copy. */
 typedef struct Job
 {
 	AttrNumber	column;
@@ -57,7 +57,7 @@ table_median_ops(void)
 	return &ops;
 }
 
-/* Finds the median of all values; returns false if there is none. */
+/* Finds the median of all values; returns false if there are no values. */
 static bool
 read_median(PtSort *stream, Datum *median)
 {

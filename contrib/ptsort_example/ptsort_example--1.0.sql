@@ -1,11 +1,12 @@
 \echo Use "CREATE EXTENSION ptsort_example" to load this file. \quit
 
--- The median of an array of bigints (the upper one of two), nulls ignored.
+-- Returns the median of an array of bigints: the larger of two middle values.
+-- Ignores nulls.
 CREATE FUNCTION sorted_median(pg_catalog.int8[]) RETURNS pg_catalog.int8
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
--- The median of a column of bigints (the upper one of two), nulls ignored.  It reads
--- any table, so PUBLIC may not call it.
+-- Returns the median of a column of bigints: the larger of two middle values.
+-- Ignores nulls.  The function reads any table, so PUBLIC may not call it.
 CREATE FUNCTION table_median(tablename pg_catalog.regclass, columnname pg_catalog.name, workers pg_catalog.int4 DEFAULT 2)
 RETURNS pg_catalog.int8
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;

@@ -3,9 +3,8 @@
  * ptsort_example.c
  *	  The smallest extension that uses ptsort's sort.
  *
- * A serial sort of datums.  parallel.c sorts with workers, inorder.c sorts rows
- * by an index, and ptsort_am, the extension in the next directory, builds an
- * index.
+ * Sorts datums serially.  parallel.c sorts with workers, and inorder.c sorts
+ * rows in the order of an index.  The extension ptsort_am builds an index.
  *
  *-------------------------------------------------------------------------
  */
@@ -54,7 +53,7 @@ sorted_median(PG_FUNCTION_ARGS)
 		if (!ptsort_get_datum(sort, true, &value, &isnull))
 			break;
 	}
-	/* the value is in memory of the sort, unless int8 is passed by value */
+	/* if int8 is passed by reference, the value is in memory of the sort */
 	median = isnull ? 0 : DatumGetInt64(value);
 	ptsort_end(sort);
 	if (isnull)

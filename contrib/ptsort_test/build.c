@@ -1,14 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * build.c
- *	  ptsort_test_build(): the index builds of ptsort_parallel.h, used and
- *	  misused.
+ *	  ptsort_test_build(): uses and misuses the index builds of
+ *	  ptsort_parallel.h.
  *
  * The test runs a build over an existing index and does not change the index.
  * It reads the values of the first column, a bigint, counts them, adds them up
- * and checks their order.  So it can check the promises of ptsort_parallel.h:
- * which process calls which callback, with which numbers, in which memory
- * context.
+ * and checks their order.  For each callback, the test checks the promises of
+ * ptsort_parallel.h about the process, the numbers and the memory context.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +28,7 @@
 
 #include "ptsort_test.h"
 
-/* Every process gets a copy as the argument of the build. */
+/* Argument of the build.  Every worker gets a copy. */
 typedef struct TestBuildArg
 {
 	char		words[16];
@@ -37,11 +36,11 @@ typedef struct TestBuildArg
 
 static const TestBuildArg the_arg = {"what is built"};
 
-/* State of one process; PtParallel.local. */
+/* State of one process (PtParallel.local). */
 typedef struct TestBuildLocal
 {
 	MemoryContext context;		/* of the first callback */
-	int			begun;			/* sorts */
+	int			begun;			/* number of sorts */
 } TestBuildLocal;
 
 /* Sums of the values read from a slice, or from the stream. */
@@ -54,7 +53,7 @@ typedef struct TestBuildSlice
 	int64		last;
 } TestBuildSlice;
 
-/* PtParallel.shared.  Each field has one writer. */
+/* Contents of PtParallel.shared.  Only one process writes each field. */
 typedef struct TestBuildShared
 {
 	int			processes;
@@ -84,7 +83,7 @@ turned_up(TestBuildShared *shared)
 }
 
 /*
- * Checks conditions of every callback.  Returns the process's own state.
+ * Checks what must hold in every callback.  Returns the process's own state.
  */
 static TestBuildLocal *
 check_build(PtParallel *build)
@@ -104,7 +103,7 @@ check_build(PtParallel *build)
 		elog(ERROR, "participant %d is in the wrong process",
 			 build->participant);
 	if (arg == NULL || strcmp(arg->words, the_arg.words) != 0)
-		elog(ERROR, "argument has not arrived");
+		elog(ERROR, "argument did not arrive");
 	if (build->is_leader != (arg == &the_arg))
 		elog(ERROR, "argument is not the leader's pointer, or a copy");
 	return build->local;
@@ -133,7 +132,7 @@ put(PtParallel *build, PtSort *sort, ItemPointer tid, Datum *values,
 	ptsort_put_datum(sort, values[0], isnull[0]);
 }
 
-/* Reads all tuples that the sort returns now. */
+/* Reads all tuples of the sort or of its current slice. */
 static TestBuildSlice
 read_all(PtSort *sort)
 {
@@ -197,7 +196,7 @@ read_slices(PtParallel *build, PtSort *sort)
 	{
 		if (slice < 0 || slice >= shared->slices ||
 			shared->slice[slice].reads > 0)
-			elog(ERROR, "slice %d is read twice, or there is none", slice);
+			elog(ERROR, "slice %d does not exist or was read twice", slice);
 		shared->slice[slice] = read_all(sort);
 	}
 }
@@ -229,14 +228,14 @@ begin_nothing(PtParallel *build, const PtSortOptions *options)
 	return NULL;
 }
 
-/* Leaves all slices to the other processes, which do the same. */
+/* Reads no slice.  All processes use this callback. */
 static void
 read_no_slices(PtParallel *build, PtSort *sort)
 {
 	check_build(build);
 }
 
-/* Reads only the first tuple, of each slice or of the stream. */
+/* Reads only the first tuple of each slice. */
 static void
 read_first(PtParallel *build, PtSort *sort)
 {
@@ -274,7 +273,7 @@ ptsort_test_build_stream(void)
 	return &ops;
 }
 
-/* ptsort_test_build() then reads no tuple of the stream. */
+/* With this set, ptsort_test_build() reads no tuple of the stream. */
 const PtParallelOps *
 ptsort_test_build_unread(void)
 {
@@ -346,8 +345,8 @@ ptsort_test_build_no_sort(void)
 }
 
 /*
- * The callbacks that the caller of ptsort_test_build() names; only in the
- * leader.
+ * Callbacks that the caller of ptsort_test_build() names.  Workers do not have
+ * them.
  */
 static PtParallelOps named_ops;
 
@@ -414,7 +413,7 @@ sum_of_slices(TestBuildShared *shared)
 		if (slice->tuples == 0)
 			continue;
 		if (before != NULL && before->last > slice->first)
-			elog(ERROR, "slice %d begins before the one before it ends", i);
+			elog(ERROR, "slice %d begins before the previous slice ends", i);
 		before = slice;
 		all.tuples += slice->tuples;
 		all.sum += slice->sum;

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * check.c
- *	  The sorted array, and the comparison of a sort with it.
+ *	  Compares a sort's output with the sorted array.
  *
  * The array holds all rows, ordered by qsort with the operator class's
  * comparison.  At each position the sort must return a key equal to the
- * array's.  Among tuples with equal keys the same bytes must occur, in a
- * stable sort in the order of the puts.  Reads in any direction must then
- * repeat the results of the first read.
+ * array's.  Each group of tuples with equal keys must have the same bytes as
+ * the array's group; a stable sort must return the group in the order of the
+ * puts.  Later reads in any direction must repeat the first read's results.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@
 
 #include "ptsort_test.h"
 
-/* Steps of a random walk over a sort of n tuples. */
+/* Number of steps of a random walk over a sort of n tuples. */
 #define WALK_STEPS(n)	Min(2000, 200 + 10 * (n))
 
 static int
@@ -75,7 +75,7 @@ test_checker(TestShape *shape, int sort_number)
 	return checker;
 }
 
-/* test_checker_free frees the arrays; tuples go with their memory context. */
+/* test_checker_free frees the arrays, but not the tuples. */
 void
 test_checker_free(TestChecker *checker)
 {
@@ -84,7 +84,7 @@ test_checker_free(TestChecker *checker)
 	pfree(checker);
 }
 
-/* test_check_next compares the next tuple. */
+/* test_check_next compares a tuple with the next expected tuple. */
 void
 test_check_next(TestChecker *checker, const TestTuple *tuple)
 {
@@ -107,8 +107,8 @@ test_check_next(TestChecker *checker, const TestTuple *tuple)
 			 checker->next);
 
 	/*
-	 * At the end of a group of equal keys, its tuples must be the expected
-	 * ones.
+	 * At the end of a group of equal keys, the digests of its tuples must add
+	 * up to those of the expected tuples.
 	 */
 	checker->group_balance += came - digest(checker, expected);
 	checker->next++;
@@ -119,7 +119,7 @@ test_check_next(TestChecker *checker, const TestTuple *tuple)
 			 checker->next);
 }
 
-/* test_check_end checks the number of tuples after the last one. */
+/* After the last tuple, test_check_end checks the number of tuples. */
 void
 test_check_end(TestChecker *checker)
 {
@@ -128,7 +128,7 @@ test_check_end(TestChecker *checker)
 			 checker->next, checker->n);
 }
 
-/* test_check_all reads a performed sort to its end. */
+/* test_check_all reads and checks all tuples of a performed sort. */
 void
 test_check_all(TestChecker *checker, PtSort *sort)
 {
@@ -145,8 +145,8 @@ test_check_all(TestChecker *checker, PtSort *sort)
 }
 
 /*
- * One step of a walk.  Positions are those of a cursor: 0 is before the first
- * tuple, n + 1 after the last.
+ * Reads one tuple of a walk.  A position is like a cursor's: 0 is before the
+ * first tuple, and n + 1 is after the last tuple.
  */
 static void
 step(TestChecker *checker, PtSort *sort, bool forward, int64 *position)
@@ -169,7 +169,7 @@ step(TestChecker *checker, PtSort *sort, bool forward, int64 *position)
 			 *position);
 }
 
-/* Mixed short and long walks, with marks at random places. */
+/* Makes short and long walks, and sets marks at random places. */
 static void
 random_walk(TestChecker *checker, PtSort *sort, int64 position)
 {
@@ -212,7 +212,8 @@ random_walk(TestChecker *checker, PtSort *sort, int64 position)
 }
 
 /*
- * test_check_access reads a sort, that was read to its end, in all directions.
+ * test_check_access reads a sort in all directions.  The caller must read the
+ * sort to its end first.
  */
 void
 test_check_access(TestChecker *checker, PtSort *sort)
@@ -220,7 +221,7 @@ test_check_access(TestChecker *checker, PtSort *sort)
 	int64		n = checker->n;
 	int64		position = n + 1;
 
-	/* The mark is at the start until it is set. */
+	/* Until the first ptsort_mark(), the mark is at the start. */
 	ptsort_restore(sort);
 	position = 0;
 	step(checker, sort, true, &position);

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * data.c
- *	  Rows from numbers.
+ *	  Makes the rows of a test from their numbers.
  *
- * Row r of a data set is a function of (seed, r), so every participant makes
- * its own rows.  The first column of the table follows the pattern.  The last
- * one, if it is text, is the payload: it has the row's number and key at both
- * ends, which shows damage at any place.
+ * Row r of a data set is a function of (seed, r), so every participant can
+ * make its own rows.  The first column of the table follows the pattern.  If
+ * the last column is text, it is the payload.  The payload has the row's number
+ * and key at both ends, so the test notices damage at any place.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,13 +24,13 @@
 
 #include "ptsort_test.h"
 
-/* Without a given number of distinct keys, all keys are below this value. */
+/* If a test sets no number of distinct keys, all keys are below this value. */
 #define KEY_RANGE	(INT64CONST(1) << 62)
 
-/* A prime, so that multiplying by it permutes rows. */
+/* Multiplying by this prime permutes the numbers of rows. */
 #define STRIDE		1000003
 
-/* test_mix returns a well mixed function of two numbers. */
+/* test_mix returns a hash of two numbers. */
 uint64
 test_mix(uint64 a, uint64 b)
 {
@@ -41,7 +41,7 @@ test_mix(uint64 a, uint64 b)
 	return x ^ (x >> 32);
 }
 
-/* test_pattern returns the pattern of this name. */
+/* test_pattern returns the pattern with the given name. */
 TestPattern
 test_pattern(const char *name)
 {
@@ -85,9 +85,9 @@ leading_number(const TestData *data, int64 row)
 }
 
 /*
- * Returns a string for a number: short or long, often with a common prefix;
- * strings of different numbers differ, and their order is that of numbers
- * below 2^32.
+ * Returns a string for a number: short or long, often with a common prefix.
+ * Strings of different numbers differ.  The strings of numbers below 2^32 sort
+ * like the numbers.
  */
 static Datum
 make_text(uint64 number)
@@ -107,7 +107,7 @@ make_text(uint64 number)
 	return PointerGetDatum(cstring_to_text(text));
 }
 
-/* Returns 16 bytes that order like the number. */
+/* Returns a UUID.  UUIDs sort like their numbers. */
 static Datum
 make_uuid(uint64 number)
 {
@@ -120,7 +120,7 @@ make_uuid(uint64 number)
 	return PointerGetDatum(uuid);
 }
 
-/* The payload: row and key in front, filling, key and row at the end. */
+/* Returns the payload: row and key, fill bytes, key and row. */
 static Datum
 make_payload(const TestData *data, int64 row)
 {
@@ -143,8 +143,8 @@ make_payload(const TestData *data, int64 row)
 }
 
 /*
- * Returns a value of the type, in the order of the numbers if the type allows
- * that.
+ * Returns a value of the type.  If the type allows it, values sort like their
+ * numbers.
  */
 static Datum
 make_value(Oid type, uint64 number)

@@ -3,9 +3,9 @@
  * drive.c
  *	  ptsort_test_sort(): runs sorts in all roles and checks their output.
  *
- * Shared memory has the specification (written before the launch, then
- * constant) and one block for each sort.  Worker k puts share k of the rows.
- * The leader's process puts the remaining shares: its own, and those of
+ * Shared memory has the specification, which the leader writes before it
+ * launches workers, and one block for each sort.  Worker k puts share k of the
+ * rows.  The leader's process puts the remaining shares: its own, and those of
  * workers that did not start.
  *
  *-------------------------------------------------------------------------
@@ -29,10 +29,10 @@
 #define KEY_SPEC		UINT64CONST(0x7074735445535401)
 #define KEY_SORT(i)		(KEY_SPEC + 1 + (i))
 
-/* Most bytes of a payload: memory holds several copies of its tuple */
+/* Maximum size of a payload: memory holds several copies of a tuple */
 #define MAX_WIDTH		(64 * 1024 * 1024)
 
-/* Largest share of a participant, so that products of shares and rows fit */
+/* Maximum share, so that the product of all shares and rows fits in an int64 */
 #define MAX_WEIGHT		1000000
 
 /* Results of ptsort_test_sort(), summed over participants and sorts. */
@@ -42,7 +42,7 @@ typedef struct Totals
 	uint64		checksum;
 	int64		data_bytes;
 	TestSlices	slices;
-	char	   *key;			/* of the last sort read */
+	char	   *key;			/* key of the last sort read */
 } Totals;
 
 extern PGDLLEXPORT void ptsort_test_worker(dsm_segment *segment, shm_toc *toc);
@@ -50,8 +50,8 @@ extern PGDLLEXPORT void ptsort_test_worker(dsm_segment *segment, shm_toc *toc);
 PG_FUNCTION_INFO_V1(ptsort_test_sort);
 
 /*
- * Adds statistics; also sums the memory and temporary space of concurrent
- * sorts.
+ * Adds a sort's statistics to the totals.  Their peak_memory is the largest of
+ * all sorts.
  */
 static void
 add_stats(Totals *totals, const PtSortStats *stats)
@@ -64,7 +64,7 @@ add_stats(Totals *totals, const PtSortStats *stats)
 	totals->stats.temp_bytes += stats->temp_bytes;
 }
 
-/* Checks a serial sort read as slices, which has one slice. */
+/* Checks that a serial sort, read in slices, has exactly one slice. */
 static void
 check_serial_slice(TestChecker *checker, PtSort *sort)
 {
@@ -79,8 +79,8 @@ check_serial_slice(TestChecker *checker, PtSort *sort)
 }
 
 /*
- * Reads a performed sort, compares it with the array, and ends it.  In slices,
- * the tuples are in files that belong to the shared block.
+ * Compares the tuples of a performed sort with the array, and ends the sort.
+ * After a merge in slices, the tuples are in files of the shared block.
  */
 static void
 check_and_end(TestShape *shape, PtSort *sort, PtSortShared *shared,
@@ -111,7 +111,7 @@ check_and_end(TestShape *shape, PtSort *sort, PtSortShared *shared,
 	MemoryContextDelete(context);
 }
 
-/* Puts the rows in [first, end) into all sorts, in turn. */
+/* Puts each row in [first, end) into all sorts. */
 static void
 put_rows(TestShape *shape, PtSort **sorts, int64 first, int64 end)
 {
@@ -147,7 +147,7 @@ sort_serially(TestShape *shape, Totals *totals)
 		check_and_end(shape, sorts[i], NULL, i, totals);
 }
 
-/* One participant: puts the shares in [first, end), leaves runs. */
+/* Puts the shares in [first, end) as one participant, and writes runs. */
 static void
 participate(TestShape *shape, PtSortShared **shared, int first, int end)
 {
@@ -175,7 +175,8 @@ participate(TestShape *shape, PtSortShared **shared, int first, int end)
 }
 
 /*
- * A worker's half of merging in slices (step 4 of ptsort.h, the other choice).
+ * Does a worker's part of a merge in slices (the second choice in step 4 of
+ * ptsort.h).
  */
 static void
 merge_slices(TestShape *shape, PtSortShared **shared)
@@ -252,7 +253,7 @@ create_context(const TestSpec *spec, PtSortShared **shared)
 }
 
 /*
- * Reads the leader's slices and waits for the workers'.  A leader that put no
+ * Reads slices in the leader, and waits for the workers.  A leader that put no
  * rows leaves all slices to the workers.
  */
 static void
@@ -275,7 +276,7 @@ take_slices(TestShape *shape, ParallelContext *pcxt, PtSort **sorts,
 		WaitForParallelWorkersToFinish(pcxt);
 }
 
-/* The leader's half of step 4 in ptsort.h. */
+/* Does the leader's part of step 4 in ptsort.h. */
 static void
 merge_and_check(TestShape *shape, ParallelContext *pcxt,
 				PtSortShared **shared, int participants, Totals *totals)
@@ -355,7 +356,7 @@ sort_in_parallel(TestShape *shape, Totals *totals)
 	ExitParallelMode();
 }
 
-/* Cuts the rows into shares, in proportion to the given numbers. */
+/* Cuts the rows into shares in proportion to the numbers in the array. */
 static void
 cut_shares(TestSpec *spec, ArrayType *array)
 {
@@ -386,7 +387,7 @@ cut_shares(TestSpec *spec, ArrayType *array)
 		spec->share_end[nweights - 1] = spec->data.n;
 }
 
-/* Reads the SQL function's arguments; only shares, live_rows may be null. */
+/* Reads the SQL function's arguments; only shares and live_rows may be null. */
 static void
 read_arguments(FunctionCallInfo fcinfo, TestSpec *spec)
 {

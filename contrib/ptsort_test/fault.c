@@ -8,33 +8,34 @@
  *
  * A colon before a space belongs to the point's name.
  *
- * The nth time (default 1) that a process passes the point, it does the
- * action:
+ * The nth time (default 1) that a process passes the point, the process does
+ * the action:
  *
  *		error	raises an error (the default)
  *		fatal	raises a FATAL error
- *		sleep	waits until it is cancelled, for ten minutes at most
+ *		sleep	waits for a cancel request, at most ten minutes
  *		pause	waits while another session holds advisory lock 1
  *		timeout	makes the statement time out at once, and goes on
  *		cancel	cancels itself, as pg_cancel_backend() does, and goes on
- *		terminate	the same with pg_terminate_backend()
+ *		terminate	terminates itself, as pg_terminate_backend() does
  *		kill	kills itself with SIGKILL
- *		stop	stops the server at once (SIGQUIT), and waits for that
+ *		stop	stops the server at once (SIGQUIT), and waits for the end
  *		palloc	makes an allocation after the point fail (memory.c)
- *		malloc	the same in the C library
+ *		malloc	makes an allocation in the C library fail
  *		full_temp, full_index, full_wal, full_segment, full_file
- *				makes the disk full from here on (full.c), until the setting
- *				changes: for temporary files, relations outside the default
- *				tablespace, WAL, dynamic shared memory, files without a name
- *		no_fork	the next MAX_WORKERS forks fail
- *		no_start	the next MAX_WORKERS processes die right after the fork
+ *				makes the disk full (full.c) until the setting changes: for
+ *				temporary files, relations outside the default tablespace,
+ *				WAL, dynamic shared memory, or files without a name
+ *		no_fork	makes the next MAX_WORKERS forks fail
+ *		no_start	makes the next MAX_WORKERS processes die after the fork
  *
- * where is any (the default), leader or worker.  Parallel workers inherit the
- * setting, and through it this library, from their leader.  malloc, full_...
- * and no_... need shortage.c, and this library in shared_preload_libraries.
+ * "where" is any (the default), leader or worker.  Parallel workers inherit
+ * the setting from their leader, and thus load this library.  The actions
+ * malloc, full_... and no_... need shortage.c and need this library in
+ * shared_preload_libraries.
  *
  * A process that sleeps or pauses shows "at POINT" as its application_name, so
- * that a test can wait until it is there.
+ * that a test can wait for the process.
  *
  *-------------------------------------------------------------------------
  */
@@ -61,7 +62,7 @@ PG_FUNCTION_INFO_V1(ptsort_test_point);
 
 #define MAX_FAULTS	4
 
-/* Processes that no_fork and no_start affect: a build's workers. */
+/* Number of processes that no_fork and no_start affect: a build's workers. */
 #define MAX_WORKERS	2
 
 /* The points that end a build, a model test, or another test. */
@@ -131,7 +132,7 @@ find_name(const char *const *names, const char *name)
 	return -1;
 }
 
-/* The length up to the next colon that separates parts, or to the end. */
+/* Returns the length up to the next colon between parts, or to the end. */
 static size_t
 part_length(const char *setting)
 {
@@ -142,7 +143,7 @@ part_length(const char *setting)
 	return length;
 }
 
-/* Splits one fault. */
+/* Splits one fault into its parts; returns false if the fault is invalid. */
 static bool
 parse_fault(const char *setting, Fault *fault)
 {
@@ -177,7 +178,7 @@ parse_fault(const char *setting, Fault *fault)
 
 /*
  * Splits the setting; returns the number of faults, or -1 if the setting is
- * bad.
+ * invalid.
  */
 static int
 parse_faults(const char *setting, Fault *faults)
@@ -346,7 +347,7 @@ make_scarce(FaultAction action)
 	}
 	if (full != 0)
 	{
-		/* there the server reports errno as the reason of a short write */
+		/* after a short write to a segment, the server reports errno */
 		pg_atomic_write_u32(&fault_shared->half, full != FULL_SEGMENT);
 		pg_atomic_fetch_or_u32(&fault_shared->full, full);
 	}
@@ -420,8 +421,8 @@ _PG_init(void)
 }
 
 /*
- * ptsort_test_faults returns the number of faults since the setting changed,
- * in all processes: points at which a fault acted, and calls that failed
+ * ptsort_test_faults returns two numbers, for all processes, since the setting
+ * changed: the number of faults that acted, and the number of calls that failed
  * because of a fault.
  */
 Datum

@@ -5,10 +5,10 @@
  *
  *	  fault.c		ptsort_test.fault: the fault at each point
  *	  points.c		the points that processes passed, and their waits
- *	  memory.c		the n-th allocation fails
+ *	  memory.c		makes the n-th allocation fail
  *	  full.c		disks without space, and processes that cannot start
- *	  shortage.c	a library of its own, preloaded into the whole server:
- *					system calls that call full.c before they succeed
+ *	  shortage.c	a separate library that tests preload into the server:
+ *					its system calls first ask full.c and memory.c
  *
  *-------------------------------------------------------------------------
  */
@@ -29,10 +29,10 @@ typedef enum FaultRole
 } FaultRole;
 
 /*
- * SharedPoint: a point that some process has passed.  The hash of its name
- * claims the slot; then any process with this hash may write the name, for all
- * of them write the same name.  So a process that dies cannot leave a lock
- * behind.
+ * SharedPoint: a point that a process passed.  A process claims a slot with the
+ * hash of the point's name.  Any process with the same hash may then write the
+ * name, because all these processes write the same name.  So a process that
+ * dies leaves no lock behind.
  */
 typedef struct SharedPoint
 {
@@ -44,28 +44,28 @@ typedef struct SharedPoint
 
 /*
  * FaultShared: the state shared by all processes, if the library is in
- * shared_preload_libraries.  Otherwise each process has its own.
+ * shared_preload_libraries.  Otherwise each process has its own state.
  */
 typedef struct FaultShared
 {
 	SharedPoint points[MAX_POINTS];
 	pg_atomic_uint32 full;		/* bits of enum FullSpace */
-	pg_atomic_uint32 half;		/* true: cut the next write there short */
+	pg_atomic_uint32 half;		/* true: cut the next write short */
 	pg_atomic_uint32 forks;		/* number of forks still to fail */
-	pg_atomic_uint32 deaths;	/* number of processes to die at birth */
+	pg_atomic_uint32 deaths;	/* number of new processes that will die */
 	pg_atomic_uint32 allocations;	/* counted by an armed process */
 	pg_atomic_uint32 acted;		/* faults, since the setting changed */
 	pg_atomic_uint32 failed;	/* calls that failed due to a fault */
-	pg_atomic_uint32 changes;	/* of the setting */
-	pg_atomic_uint32 launched;	/* changes when workers were launched */
+	pg_atomic_uint32 changes;	/* number of changes of the setting */
+	pg_atomic_uint32 launched;	/* "changes" when workers were launched */
 } FaultShared;
 
-/* The places where a write can find the disk full. */
+/* The kinds of files for which the disk can be full. */
 typedef enum FullSpace
 {
 	FULL_TEMP = 0x01,			/* temporary files */
 	FULL_INDEX = 0x02,			/* relations outside the default tablespace */
-	FULL_WAL = 0x04,			/* only once: it ends all processes */
+	FULL_WAL = 0x04,			/* only once: the error ends all processes */
 	FULL_SEGMENT = 0x08,		/* dynamic shared memory in files */
 	FULL_FILE = 0x10			/* files without a name (O_TMPFILE) */
 } FullSpace;

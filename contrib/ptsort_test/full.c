@@ -3,11 +3,11 @@
  * full.c
  *	  Disks without space, and processes that cannot start.
  *
- * If the server was started with shortage.c, that library stands between the
- * server and the system, and asks here.  A full disk is full for all
- * processes, including the WAL writer.  The kernel tells which file a
- * descriptor refers to.  As on a real disk, the first write that does not fit
- * is cut short, and the next one fails.
+ * If the server was started with shortage.c, that library replaces system calls
+ * and asks this file whether they fail.  A full disk is full for all processes,
+ * including the WAL writer.  This file asks the kernel which file a descriptor
+ * refers to.  As on a real disk, the first write that does not fit is short,
+ * and the next write fails.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,12 +17,12 @@
 
 #include "faults.h"
 
-/* In shortage.c, if that library is preloaded. */
+/* Defined in shortage.c, if that library is preloaded. */
 extern size_t (*ptsort_shortage_write) (int fd, size_t size)
 			__attribute__((weak));
 extern bool (*ptsort_shortage_fork) (bool in_child) __attribute__((weak));
 
-/* Returns the kind of a file. */
+/* Returns the kind of an open file (FullSpace), or 0. */
 static int
 space_of(int fd)
 {
@@ -65,7 +65,7 @@ room(int fd, size_t size)
 	return 0;
 }
 
-/* Decrements the number; false if it is 0. */
+/* Decrements the number; returns false if the number is 0. */
 static bool
 take(pg_atomic_uint32 *number)
 {

@@ -8,10 +8,10 @@
  *		ptsort_test: N bytes at "point"
  *
  * at the first pass of a point, and whenever the memory of its sorts at a
- * point exceeds the maximum since the setting changed.  The number is the
- * memory that ptsort's contexts obtained from the C library, whichever code
- * allocated it.  So a test can compare it with the sort's own report
- * (PtSortStats.peak_memory).  Contexts of the load do not count, for the load
+ * point exceeds the maximum since the setting changed.  N is the memory that
+ * ptsort's contexts obtained from the C library, no matter which code allocated
+ * the memory.  So a test can compare N with the sort's own report
+ * (PtSortStats.peak_memory).  N excludes the contexts of the index load, which
  * is not part of a sort's budget.
  *
  *-------------------------------------------------------------------------
@@ -26,16 +26,16 @@
 #include "ptsort_test.h"
 
 static bool log_memory = false;
-static Size most = 0;			/* maximum that was logged */
+static Size most = 0;			/* largest N that was logged */
 
-/* The logged points, by the address of their names. */
+/* The points passed, each as the address of its name. */
 #define MAX_POINTS	100
 static const char *points[MAX_POINTS];
 static int	npoints = 0;
 
 /*
- * Bytes of the sorts' contexts at or below this one.  Lists these contexts in
- * detail, unless it is NULL.
+ * Returns the bytes of the sorts' contexts at or below the given context.  If
+ * detail is not NULL, appends a list of these contexts to it.
  */
 static Size
 sort_memory(MemoryContext context, StringInfo detail)
@@ -63,7 +63,7 @@ assign_log_memory(bool newval, void *extra)
 	most = npoints = 0;
 }
 
-/* True if this is the first time at a point. */
+/* True if the process passes the point for the first time. */
 static bool
 is_new(const char *point)
 {
@@ -87,7 +87,7 @@ test_memory_init(void)
 							 NULL, assign_log_memory, NULL);
 }
 
-/* test_memory_look logs a new maximum of the memory at a point. */
+/* test_memory_look logs the memory at a new point, or a new maximum. */
 void
 test_memory_look(const char *point)
 {

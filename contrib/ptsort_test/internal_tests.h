@@ -3,10 +3,10 @@
  * internal_tests.h
  *	  Internals of ptsort that ptsort_test tests.
  *
- * Keys, which may be exact and may have to learn, and the settings that force
- * a path.  The library exports one function that returns a table of functions
- * and variables.  Only ptsort_test may use this interface, which changes
- * whenever its tests do.
+ * These are keys, which may be exact and may have to learn, temporary files,
+ * and settings that force rare paths.  The library exports one function that
+ * returns a table of functions and variables.  Only ptsort_test may use this
+ * interface, which changes whenever its tests do.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,16 +16,16 @@
 #include "ptsort_variant.h"
 #include "storage/sharedfileset.h"
 
-/* Words of an entry: those of the key, and the tail of an exact one. */
+/* Maximum number of words of an entry: key, and tail of an exact key. */
 #define TEST_ENTRY_WORDS	(PTSORT_MAX_WORDS + 1)
 
-/* Most bytes of an index tuple with an exact key. */
+/* Maximum size of an index tuple with an exact key. */
 #define TEST_KEY_TUPLE_SIZE (16 * (INDEX_MAX_KEYS + 1))
 
-/* A temporary file; src/tape/tape.h has it under another name. */
+/* A temporary file: a TapeFile of src/tape/tape.h. */
 typedef struct TapeFile PtSortTestFile;
 
-/* Classes of keys; src/debug.h has them under other names. */
+/* Classes of keys.  src/debug.h has other names for them. */
 typedef enum TestKeyClass
 {
 	TEST_KEY_AUTO,
@@ -74,8 +74,7 @@ typedef struct PtSortInternals
 
 	/*
 	 * Learns from the values whose words the caller computes between these
-	 * two calls.  The first one returns false if the tables of the collation
-	 * prove nothing.
+	 * two calls.  key_begin_learning returns false if the key cannot learn.
 	 */
 	bool		(*key_begin_learning) (struct PtSortKey *key);
 	void		(*key_learn) (struct PtSortKey *key);
@@ -85,14 +84,14 @@ typedef struct PtSortInternals
 							  IndexTuple tuple);
 
 	/*
-	 * Returns the kind of a sort's key: "exact", "learned", "words" or
-	 * "compared", and the number of words; palloc'd.
+	 * Returns a palloc'd string: the kind of a sort's key ("exact",
+	 * "learned", "words" or "compared"), and the number of words.
 	 */
 	char	   *(*describe_key) (const PtSort *sort);
 
 	/*
-	 * src/text/text_rank.h: the order of two strings by the tables of a
-	 * collation; false if the tables do not order them.
+	 * src/text/text_rank.h: compares two strings by the tables of a
+	 * collation; returns false if the tables do not order the strings.
 	 */
 	bool		(*compare_ranks) (Oid collation, const char *a, int a_length,
 								  const char *b, int b_length, int *cmp);
@@ -102,7 +101,7 @@ typedef struct PtSortInternals
 	bool		(*shared_stats) (PtSortShared *shared, int participant,
 								 PtSortStats *stats);
 
-	/* Makes this process use the tables of all collations, see text_rank.h. */
+	/* Makes this process use all collations' tables; see text_rank.h. */
 	void		(*trust_collations) (void);
 
 	/* src/tape/tape.h */

@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * lock.c
- *	  ptsort_test_release_lock(), ptsort_test_delete(): changes of a table while
- *	  one of its indexes is built.
+ *	  ptsort_test_release_lock(), ptsort_test_delete(): change a table during
+ *	  the build of one of its indexes.
  *
  * CREATE INDEX waits for the end of transactions that changed the table.  But
  * the server itself releases its locks on catalogs early, so index builds have
  * rules for tuples of transactions in progress.  These functions let a test
- * make such tuples in an ordinary table.
+ * make tuples of such a transaction in an ordinary table.
  *
- * A function in an index can do anything, but the server plans no statement on
- * a table while one of its indexes is built.  C code can still delete a row.
+ * A function in an index can run SQL, but the server plans no statement on the
+ * table during the build of the index.  C code can still delete a row.
  *
  *-------------------------------------------------------------------------
  */

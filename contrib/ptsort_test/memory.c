@@ -6,25 +6,26 @@
  * A named point arms a process (ptsort_test.fault, actions "palloc" and
  * "malloc").  The process then counts allocations until its transaction ends,
  * or until it passes the point that ends a build or a test (fault.c).  The
- * allocation whose number is ptsort_test.allocation fails; 0 only counts.
+ * allocation whose number is ptsort_test.allocation fails; if the setting is 0,
+ * none fails.
  *
- * palloc: memory contexts call their allocator through a table of functions,
- * one for each kind of context, and the allocator's caller raises the server's
+ * Action palloc: each kind of memory context has a table of functions, through
+ * which the server calls the allocator.  The allocator's caller raises the
  * error.  The tables are constant, so this file makes their pages writable
- * first, in this process only.  Some allocations never fail.  In critical
- * sections every error is a PANIC by design.  ErrorContext has its memory in
- * advance.  The server's statistics cannot do without: the server makes an
- * entry while it deletes the files of a file set, and a failure would leave
- * the rest of the files; a half-made entry fails an assertion when the process
- * ends.
+ * first, in this process only.  This file lets three kinds of allocations
+ * succeed.  In critical sections, every error is a PANIC.  ErrorContext has
+ * reserved memory.  The server's statistics do not tolerate failures: the
+ * server makes an entry while it deletes the files of a file set, so a failure
+ * would leave the other files.  Also, an incomplete entry fails an assertion
+ * when the process ends.
  *
- * The functions' arguments differ between server versions (some return NULL
- * without flags).  The types in the table tell the compiler which version it
- * has.
+ * The arguments of these functions depend on the server's version (in some
+ * versions they return NULL and take no flags).  The compiler recognizes the
+ * version by the types in the table.
  *
- * malloc: shortage.c asks before it calls the C library.  Blocks of contexts,
- * new contexts and hash tables come from there, which are few allocations in
- * total.
+ * Action malloc: shortage.c calls malloc_fails() before the C library.  Only
+ * blocks of contexts, new contexts and hash tables come from the C library, so
+ * its allocations are few.
  *
  *-------------------------------------------------------------------------
  */
@@ -52,11 +53,11 @@ typedef void *(*ReallocContext) (MemoryContext context, void *pointer,
 typedef void *(*ReallocPlain) (void *pointer, Size size);
 typedef void *(*ReallocFlags) (void *pointer, Size size, int flags);
 
-/* True if this is the type of a method of "methods". */
+/* True if the given method of "methods" has the given type. */
 #define HAS_TYPE(method, type) \
 	__builtin_types_compatible_p(__typeof__(methods->method), type)
 
-/* A kind of context: its table, and the table's original functions. */
+/* A kind of context: its table of functions, and the original table. */
 typedef struct Table
 {
 	MemoryContextMethods *methods;
@@ -97,7 +98,7 @@ palloc_fails(MemoryContext context)
 	return fails(MEMORY_PALLOC);
 }
 
-/* Returns the original functions of that kind of context. */
+/* Returns the original functions of a kind of context. */
 static const MemoryContextMethods *
 original(const MemoryContextMethods *methods)
 {
@@ -192,8 +193,8 @@ make_writable(void *address, Size size)
 }
 
 /*
- * Puts our functions into the table of the context's kind, and deletes the
- * context.
+ * Puts this file's functions into the table of the context's kind, and deletes
+ * the context.
  */
 static void
 wrap(MemoryContext context)
@@ -235,7 +236,7 @@ wrap_all(void)
 						   SLAB_DEFAULT_BLOCK_SIZE, 64));
 }
 
-/* memory_arm starts counting, and lets one allocation fail. */
+/* memory_arm starts counting, and makes one allocation fail. */
 void
 memory_arm(MemoryKind kind)
 {
@@ -252,21 +253,21 @@ memory_disarm(void)
 	armed = false;
 }
 
-/* XactCallback: the rest of the transaction no longer counts. */
+/* XactCallback: stops counting at the end of the transaction. */
 static void
 end_of_transaction(XactEvent event, void *arg)
 {
 	memory_disarm();
 }
 
-/* The function that shortage.c calls before each malloc. */
+/* shortage.c calls this function before each malloc. */
 static bool
 malloc_fails(size_t size)
 {
 	return fails(MEMORY_MALLOC);
 }
 
-/* in shortage.c, if that library is preloaded */
+/* defined in shortage.c, if that library is preloaded */
 extern bool (*ptsort_shortage_malloc) (size_t size) __attribute__((weak));
 
 /* memory_init defines the setting. */
@@ -274,8 +275,8 @@ void
 memory_init(void)
 {
 	DefineCustomIntVariable("ptsort_test.allocation",
-							"Sets the number of the allocation after a point that fails.",
-							"0 means none: they are only counted.",
+							"Sets which allocation after a named point fails.",
+							"If 0, the process only counts allocations.",
 							&allocation_setting, 1, 0, INT_MAX,
 							PGC_USERSET, 0, NULL, NULL, NULL);
 	RegisterXactCallback(end_of_transaction, NULL);

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * misuse.c
- *	  ptsort_test_misuse(): misuses of the interface by callers.
+ *	  ptsort_test_misuse(): misuses the interface.
  *
- * Each misuse must end in an error that states the mistake, and leave nothing
- * behind.
+ * Each misuse must raise an error that states the mistake, and must leave
+ * nothing behind.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@
 
 PG_FUNCTION_INFO_V1(ptsort_test_misuse);
 
-/* A sort of int4 datums with two values in it. */
+/* Begins a sort of int4 datums and puts two values. */
 static PtSort *
 begin_with_two(bool random_access)
 {
@@ -51,14 +51,14 @@ perform_two(bool random_access)
 	return sort;
 }
 
-/* test_begin_int4 begins a sort of int4 datums with these options. */
+/* test_begin_int4 begins a sort of int4 datums with the given options. */
 PtSort *
 test_begin_int4(const PtSortOptions *options)
 {
 	return ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, options);
 }
 
-/* test_make_block makes a shared block for this many processes. */
+/* test_make_block makes a shared block for the given number of processes. */
 PtSortShared *
 test_make_block(int processes)
 {
@@ -238,7 +238,7 @@ next_slice_of_putting(void)
 	(void) ptsort_next_slice(begin_with_two(false), &slice);
 }
 
-/* Leaves a run of one value under this number. */
+/* Writes a run of one value as the given participant. */
 static void
 take_part(PtSortShared *shared, int participant)
 {
@@ -255,9 +255,9 @@ take_part(PtSortShared *shared, int participant)
 }
 
 /*
- * Two of three processes sort, the leader's and a worker's (this process plays
- * both), and a leader waits for the number of participants that the caller
- * passes.
+ * Sorts as two of three participants: the leader's process and a worker.  Then
+ * begins a leader's sort, which waits for the number of participants that the
+ * caller passes.
  */
 static PtSortShared *
 collect(PtSortRole role, int participants)
@@ -446,7 +446,7 @@ next_slice_of_leader(void)
 	(void) ptsort_next_slice(sort, &slice);
 }
 
-/* A sort in slices, of one value, by this process alone. */
+/* Begins a sort in slices, of one value, by this process alone. */
 static PtSort *
 begin_slices(void)
 {
@@ -625,7 +625,7 @@ static const TestMisuse misuses[] = {
 	{NULL, NULL},
 };
 
-/* Runs the named misuse; false if it is not in this list. */
+/* Runs the named misuse; returns false if the list does not have it. */
 static bool
 run_misuse(const TestMisuse *misuse, const char *name)
 {

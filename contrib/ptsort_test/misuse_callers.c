@@ -63,7 +63,7 @@ reset_failed(void)
 	ptsort_reset(sort);
 }
 
-/* The participant's sort is not stable, but the leader's is. */
+/* The participant's sort is not stable, but the leader's sort is. */
 static void
 stable_leader(void)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * misuse_kinds.c
- *	  ptsort_test_misuse(), of heap tuples.
+ *	  The misuses of heap tuples for ptsort_test_misuse().
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,7 @@
 #include "ptsort_test.h"
 
 /*
- * Opens an index of that name on one of our tables, or an index of a catalog.
+ * Opens the named index on one of the test's tables or on a catalog.
  */
 static Relation
 open_index(const char *name)
@@ -34,7 +34,7 @@ begin_datums(void)
 	return test_begin_int4(&options);
 }
 
-/* Begins a sort of rows of one int4 column in the order of this index. */
+/* Begins a sort of rows of one int4 column in the order of the named index. */
 static PtSort *
 begin_heap(const char *index)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * misuse_variants.c
- *	  ptsort_test_misuse(), of ptsort_variant.h.
+ *	  The misuses of ptsort_variant.h for ptsort_test_misuse().
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@ any_compare(const void *a, const void *b, void *state)
 	return 0;
 }
 
-/* Begins a sort of our own variant. */
+/* Begins a sort of the given variant. */
 static void
 begin_variant(const PtSortVariant *variant, int nwords)
 {

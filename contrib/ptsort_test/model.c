@@ -2,7 +2,7 @@
  *
  * model.c
  *	  ptsort_test_model(): sorts a query's rows with the server's tuplesort and
- *	  with ptsort, and compares.
+ *	  with ptsort, and compares the results.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@
 
 PG_FUNCTION_INFO_V1(ptsort_test_model);
 
-/* Names of ModelSpoil. */
+/* Names of the values of ModelSpoil. */
 static const char *const spoil_names[] = {
 	"", "drop", "replace", "order", "nulls", "step", "ties"
 };

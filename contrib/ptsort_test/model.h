@@ -6,7 +6,7 @@
  *	  model.c		ptsort_test_model(): the SQL function
  *	  modelsource.c	the source of the tuples: a query's Sort
  *	  modelarray.c	the expected tuples: the server's own sort, as an array
- *	  modelsort.c	ptsort in all its roles, compared with the array
+ *	  modelsort.c	sorts with ptsort in all roles, compares with the array
  *
  *-------------------------------------------------------------------------
  */
@@ -22,19 +22,19 @@
 #define MAX_PARTICIPANTS	8
 #define MAX_ROUNDS			1000
 
-/* Deliberate errors, which prove that the test notices them. */
+/* Deliberate mistakes.  They prove that the test notices mistakes. */
 typedef enum ModelSpoil
 {
 	SPOIL_NOTHING,
-	SPOIL_DROP,					/* one tuple is not put */
-	SPOIL_REPLACE,				/* its neighbour is put in its place */
+	SPOIL_DROP,					/* the test does not put one tuple */
+	SPOIL_REPLACE,				/* the test replaces one tuple by another */
 	SPOIL_ORDER,				/* the first key's order is reversed */
 	SPOIL_NULLS,				/* nulls are at the other end */
 	SPOIL_STEP,					/* a walk begins one tuple too far */
-	SPOIL_TIES					/* a stable sort lacks the option */
+	SPOIL_TIES					/* a sort lacks the option "stable" */
 } ModelSpoil;
 
-/* ModelSettings: how to sort. */
+/* ModelSettings: the options of the sort. */
 typedef struct ModelSettings
 {
 	bool		datum;			/* sort values, not tuples */
@@ -44,7 +44,7 @@ typedef struct ModelSettings
 	bool		random_access;
 	bool		stable;
 	int64		bound;			/* 0: no bound */
-	int			rounds;			/* serial: resets between them */
+	int			rounds;			/* number of sorts with resets between */
 	int64		expected_tuples;
 	uint64		seed;
 	ModelSpoil	spoil;
@@ -59,14 +59,14 @@ typedef struct ModelSource
 	QueryDesc  *query;
 	PlanState  *input;			/* the Sort's input */
 	bool		scan;			/* use the scan's slots, before projection */
-	TupleTableSlot *copy;		/* a slot of another kind; or NULL */
+	TupleTableSlot *copy;		/* a slot of another kind, or NULL */
 	TupleDesc	desc;
 	int			nkeys;
 	AttrNumber *attnums;
 	Oid		   *operators;
 	Oid		   *collations;
 	bool	   *nulls_first;
-	TestKey    *keys;			/* the comparisons */
+	TestKey    *keys;			/* the keys' comparisons */
 } ModelSource;
 
 /*
@@ -78,22 +78,22 @@ typedef struct ModelTuple
 	char	   *image;
 	Size		size;
 	MinimalTuple tuple;			/* to compare keys */
-	int64		number;			/* of the put, from 0 */
-	int			participant;	/* that put the tuple */
-	int64		group;			/* of equal keys, from 0 */
+	int64		number;			/* number of the put, from 0 */
+	int			participant;	/* participant that put the tuple */
+	int64		group;			/* number of the group of equal keys */
 } ModelTuple;
 
 /*
- * ModelArray: all expected tuples of the first round, in order; or those of a
- * later round, whose other fields are the first round's.
+ * ModelArray: the expected tuples of a round, in order.  A later round has some
+ * of the first round's tuples, with the values of their fields.
  */
 typedef struct ModelArray
 {
 	ModelSource *source;
 	const ModelSettings *settings;
 	ModelTuple *tuples;
-	int64		n;				/* tuples put */
-	int64		wanted;			/* tuples that come out */
+	int64		n;				/* number of tuples put */
+	int64		wanted;			/* number of tuples that come out */
 	int			round;			/* see model_is_put */
 	int64		groups;
 	Size		largest;		/* bytes of the largest image */

@@ -4,8 +4,8 @@
  *	  The expected tuples of the model test: the server's own sort.
  *
  * The server's tuplesort decides the order of keys.  The test finds groups of
- * equal keys by the operator class's comparison, and puts each group into the
- * order that ptsort promises: that of the images' bytes, or that of the puts.
+ * equal keys by the operator class's comparison.  It sorts each group in the
+ * order that ptsort promises: by the images' bytes, or by the puts.
  * So there is one right result, and the test compares each tuple that ptsort
  * returns with the array's, byte by byte.
  *
@@ -32,7 +32,7 @@ typedef struct PutTuple
 } PutTuple;
 
 /*
- * Head of a value's image, which orders equal values as a sort of values does.
+ * Head of a value's image.  Images order equal values as a sort of values does.
  */
 typedef struct ValueImage
 {
@@ -41,8 +41,8 @@ typedef struct ValueImage
 } ValueImage;
 
 /*
- * model_tuple_image returns a copy without the bits that are not part of the
- * values.
+ * model_tuple_image returns a copy of a tuple without the bits that are not
+ * part of the values.
  */
 char *
 model_tuple_image(MinimalTuple tuple, Size *size)
@@ -59,9 +59,9 @@ model_tuple_image(MinimalTuple tuple, Size *size)
 
 /*
  * model_datum_image returns an image of a value.  A varlena's image is the
- * plain value, with the bytes of its length in byte order.  For a type passed
- * by value, the image leaves out the Datum's upper bits, which are not always
- * the same.
+ * detoasted value, including the bytes of the length.  For a type passed by
+ * value, the image leaves out the Datum's upper bits, which can differ between
+ * equal values.
  */
 char *
 model_datum_image(Form_pg_attribute attr, Datum value, bool isnull, Size *size)
@@ -107,8 +107,8 @@ slot_image(ModelArray *array, TupleTableSlot *slot, Size *size)
 }
 
 /*
- * model_participant returns the participant that puts a tuple: at random, or
- * as in a scan of blocks, or mostly the same participant.
+ * model_participant returns the participant that puts a tuple.  By the seed,
+ * the participant is random, as in a scan of blocks, or mostly number 0.
  */
 int
 model_participant(const ModelSettings *settings, int64 number, int64 n)
@@ -183,8 +183,8 @@ run_server(ModelArray *array)
 }
 
 /*
- * Returns the number of a put tuple with this image.  Of equal images it
- * returns each number once: it marks a found one with a negative number.
+ * Returns the number of a put tuple with the same image.  The function returns
+ * each number only once, and then replaces the number with -1.
  */
 static int64
 find_put(ModelArray *array, PutTuple *puts, const ModelTuple *tuple)
@@ -258,7 +258,7 @@ compare_images(const void *a, const void *b)
 	return (left->size > right->size) - (left->size < right->size);
 }
 
-/* Orders tuples with equal keys by their puts. */
+/* Orders tuples with equal keys by the order of their puts. */
 static int
 compare_numbers(const void *a, const void *b)
 {
@@ -296,8 +296,8 @@ count_wanted(const ModelSettings *settings, int64 n)
 }
 
 /*
- * model_is_put returns true if a tuple is put in this round: all are in the
- * first round; in later rounds all, every second one, a few, or none.
+ * model_is_put returns true if the test puts a tuple in this round.  The first
+ * round has all tuples; a later round has all, half, a few or no tuples.
  */
 bool
 model_is_put(const ModelSettings *settings, int round, int64 number)
@@ -332,8 +332,8 @@ model_array_round(const ModelArray *first, int round)
 }
 
 /*
- * model_array_make sorts the source with the server.  With random access, that
- * sort stays open.
+ * model_array_make sorts the source with the server.  With random access, the
+ * server's sort stays open.
  */
 ModelArray *
 model_array_make(ModelSource *source, const ModelSettings *settings)

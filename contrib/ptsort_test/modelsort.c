@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * modelsort.c
- *	  The model test's sorts by ptsort, in all roles, compared with the array.
+ *	  Sorts with ptsort in all roles, and compares with the array.
  *
  * The participants are several sorts of this one process.  They take turns in
  * an order that depends on the seed.
@@ -20,10 +20,10 @@
 
 #include "model.h"
 
-/* Most tuples put between two checks of the memory that a sort holds. */
+/* Number of puts between two checks of a sort's memory. */
 #define ROWS_PER_LOOK	500
 
-/* A tuple larger than the budget divided by this is large. */
+/* A tuple is large if it exceeds the budget divided by this number. */
 #define LARGE_PART		100
 
 /*
@@ -38,13 +38,13 @@ typedef struct ModelSort
 	ModelArray *array;
 	PtSort	   *sort;
 	MemoryContext context;
-	Size		empty;			/* bytes of the context at first */
+	Size		empty;			/* initial bytes of the context */
 	MemoryContext puts;			/* current during puts that form tuples */
 	TupleTableSlot *slot;		/* for reads */
 	int64		reads;
 } ModelSort;
 
-/* A walk over a sort with random access, and over the server's. */
+/* A walk over a sort with random access, and over the server's sort. */
 typedef struct ModelWalk
 {
 	ModelSort  *model;
@@ -105,9 +105,9 @@ open_sort(ModelSort *model, ModelArray *array, const PtSortOptions *options)
 }
 
 /*
- * Checks that the sort holds no more than its budget.  Exceptions are hundreds
- * of tiny runs that a setting forces, and large tuples: a merge holds one
- * tuple for each run.
+ * Checks that the sort holds no more memory than its budget.  The check is off
+ * if a setting forces hundreds of tiny runs, and for large tuples, because a
+ * merge holds one tuple for each run.
  */
 static void
 check_memory(ModelSort *model)
@@ -138,7 +138,7 @@ close_sort(ModelSort *model)
 	MemoryContextDelete(model->puts);
 }
 
-/* Puts a tuple by one of two functions. */
+/* Puts a tuple by ptsort_put_tuple or _slot, or its value by _datum. */
 static void
 put_slot(ModelSort *model, TupleTableSlot *slot, int64 number)
 {
@@ -189,7 +189,7 @@ put_all(ModelArray *array, ModelSort *models)
 	MemoryContextSwitchTo(caller);
 }
 
-/* Gets a tuple's image by one of two functions; NULL if there is no tuple. */
+/* Gets a tuple's image, or NULL if there is no tuple. */
 static char *
 get_image(ModelSort *model, bool forward, Size *size, MinimalTuple *tuple)
 {
@@ -240,8 +240,8 @@ complain(ModelArray *array, int64 position, MinimalTuple tuple)
 }
 
 /*
- * Reads a tuple, which must equal the array's at this position.  False if
- * there is no tuple.
+ * Reads a tuple, which must equal the array's tuple at this position.  Returns
+ * false if there is no tuple.
  */
 static bool
 read_tuple(ModelSort *model, bool forward, int64 position)
@@ -270,7 +270,7 @@ read_tuple(ModelSort *model, bool forward, int64 position)
 }
 
 /*
- * The same, and checks that there is none before the first and after the last.
+ * Like read_tuple, but raises an error if a tuple of the array is missing.
  */
 static bool
 read_and_check(ModelSort *model, bool forward, int64 position)
@@ -298,14 +298,14 @@ read_all(ModelSort *model)
 	(void) read_and_check(model, true, position);
 }
 
-/* True if the server's sort has the same tuples. */
+/* True if the server's sort has the same tuples as ptsort's sort. */
 static bool
 server_walks(const ModelArray *array)
 {
 	return array->server != NULL && array->settings->bound == 0;
 }
 
-/* One step of a walk, by ptsort and by the server. */
+/* Makes one step of a walk, in ptsort's sort and in the server's. */
 static void
 step(ModelWalk *walk, bool forward)
 {
@@ -329,14 +329,14 @@ step(ModelWalk *walk, bool forward)
 		if (model_compare(array->source,
 						  ExecCopySlotMinimalTuple(array->server_slot),
 						  array->tuples[position - 1].tuple) != 0)
-			elog(ERROR, "the server is elsewhere than at position " INT64_FORMAT,
+			elog(ERROR, "the server is not at position " INT64_FORMAT,
 				 position);
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(array->row_context);
 	}
 }
 
-/* Goes back to the start, by ptsort and by the server. */
+/* Goes back to the start of ptsort's sort and of the server's. */
 static void
 rescan(ModelWalk *walk)
 {
@@ -399,7 +399,7 @@ random_walk(ModelWalk *walk, uint64 seed)
 	}
 }
 
-/* Reads a sort, after a read to its end, in all directions. */
+/* Reads a sort in all directions, after another function read all tuples. */
 static void
 check_access(ModelSort *model)
 {
@@ -438,8 +438,8 @@ check_stats(ModelArray *array, const PtSortStats *stats)
 }
 
 /*
- * Sorts once.  In later rounds it sometimes reads only a part, or nothing, or
- * does not even sort.
+ * Sorts once.  In later rounds, the function sometimes reads only half of the
+ * tuples, or does not even perform the sort.
  */
 static void
 sort_round(ModelSort *model)
@@ -498,7 +498,7 @@ sort_serially(ModelArray *array, PtSortStats *stats)
 	close_sort(&model);
 }
 
-/* Each participant leaves a run. */
+/* Sorts as each participant, and leaves the runs. */
 static void
 participate(ModelArray *array, PtSortShared *shared)
 {
@@ -531,13 +531,13 @@ participate(ModelArray *array, PtSortShared *shared)
 typedef struct ModelMerger
 {
 	ModelSort	model;
-	int64		position;		/* of its next tuple; -1: it needs a slice */
+	int64		position;		/* of the next tuple; -1: needs a slice */
 	bool		finished;
 } ModelMerger;
 
 /*
- * Reads some tuples of a slice, or takes a new slice; marks the tuples as
- * seen.
+ * Takes a new slice if necessary, reads some tuples of the slice, and marks
+ * these tuples as seen.
  */
 static void
 merge_some(ModelMerger *merger, int ntuples, bool *seen)
@@ -561,7 +561,7 @@ merge_some(ModelMerger *merger, int ntuples, bool *seen)
 
 /*
  * All participants merge: they take slices in turns, and read some tuples each
- * time.  Each slice must begin where the plan says.
+ * time.  Each slice must have the array's tuples from its start position on.
  */
 static void
 read_slices(ModelArray *array, ModelMerger *mergers)
@@ -589,7 +589,7 @@ read_slices(ModelArray *array, ModelMerger *mergers)
 	pfree(seen);
 }
 
-/* Adds up the statistics of participants. */
+/* Adds a participant's statistics to the total. */
 static void
 add_stats(PtSortStats *total, const PtSortStats *stats)
 {
@@ -599,7 +599,7 @@ add_stats(PtSortStats *total, const PtSortStats *stats)
 	total->peak_memory = Max(total->peak_memory, stats->peak_memory);
 }
 
-/* The leader merges the runs, in slices together with all others. */
+/* Merges the runs as the leader; in slices, all participants merge. */
 static void
 merge_and_check(ModelArray *array, PtSortShared *shared, PtSortStats *stats)
 {
@@ -646,7 +646,7 @@ merge_and_check(ModelArray *array, PtSortShared *shared, PtSortStats *stats)
 	check_stats(array, stats);
 }
 
-/* model_sort sorts the array's source with ptsort and compares. */
+/* model_sort sorts the array's source and compares the output. */
 void
 model_sort(ModelArray *array, PtSortStats *stats)
 {

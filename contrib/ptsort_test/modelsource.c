@@ -5,8 +5,8 @@
  *
  * The test plans and starts the query, but runs only the plan below its Sort.
  * So the tuples come in the slots that the executor would pass to the server's
- * sort, and the planner chose operators, collations and the place of nulls
- * from ORDER BY.
+ * sort.  The planner chooses operators, collations and the place of nulls from
+ * ORDER BY.
  *
  *-------------------------------------------------------------------------
  */
@@ -49,7 +49,7 @@ start_query(const char *text)
 	return query;
 }
 
-/* The Sort of the plan, which may have nodes on top. */
+/* Returns the plan's Sort; other nodes may be above the Sort. */
 static SortState *
 find_sort(QueryDesc *query)
 {
@@ -75,9 +75,9 @@ scan_column(Plan *plan, AttrNumber attnum)
 }
 
 /*
- * Fills in the comparison of a key column, which is the operator class's own
- * function.  An operator can be in several families that agree; the function
- * uses the first.
+ * Sets the comparison of a key column to the operator class's own function.  An
+ * operator can be in several families that agree; open_key uses the first
+ * family.
  */
 static void
 open_key(ModelSource *source, int column)
@@ -112,7 +112,7 @@ open_key(ModelSource *source, int column)
 		elog(ERROR, "operator %u does not order", key->operator);
 }
 
-/* Returns the kind of slot by its name; NULL: the plan's kind. */
+/* Returns the named kind of slot, or NULL for the plan's kind. */
 static const TupleTableSlotOps *
 slot_kind(const char *name)
 {
@@ -177,7 +177,7 @@ model_source_rewind(ModelSource *source)
 	ExecReScan(source->input);
 }
 
-/* model_source_next returns the next tuple's slot, NULL at the end. */
+/* model_source_next returns the next tuple's slot, or NULL at the end. */
 TupleTableSlot *
 model_source_next(ModelSource *source)
 {
@@ -206,7 +206,7 @@ model_source_close(ModelSource *source)
 	FreeQueryDesc(source->query);
 }
 
-/* A column of a minimal tuple. */
+/* Returns a column of a minimal tuple. */
 static Datum
 tuple_column(ModelSource *source, MinimalTuple minimal, AttrNumber attnum,
 			 bool *isnull)

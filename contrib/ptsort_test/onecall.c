@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * onecall.c
- *	  ptsort_test_parallel(): the interface of ptsort_parallel.h, used and
- *	  misused.
+ *	  ptsort_test_parallel(): uses and misuses the interface of
+ *	  ptsort_parallel.h.
  *
  * The test sorts rows of a table, or numbers, or both.  It computes a hash of
- * each tuple's keys in the sort's output order: from a stream, or in slices,
- * whose hashes each process writes to their places in shared memory.  SQL can
- * compute the digest of all hashes as well.
+ * each tuple's keys, in the sort's output order, from a stream or from slices.
+ * Each process writes the hashes of its slices to shared memory.  SQL can
+ * compute the same digest of all hashes.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,10 +38,10 @@
 
 #define MAX_KEYS	4
 
-/* Numbers that a process reserves at a time. */
+/* A process reserves this many numbers at a time. */
 #define CHUNK		100
 
-/* Every process gets a copy as its argument. */
+/* Argument of the callbacks.  Every worker gets a copy. */
 typedef struct Job
 {
 	bool		datums;			/* sort only the first key, not rows */
@@ -51,28 +51,28 @@ typedef struct Job
 	Oid			types[MAX_KEYS];
 	Oid			operators[MAX_KEYS];
 	Oid			collations[MAX_KEYS];
-	int64		fill;			/* numbers that fill puts */
+	int64		fill;			/* number of values that fill puts */
 	bool		hold_back;		/* put keeps every tenth value for fill */
-	int64		room;			/* for hashes in shared memory */
-	char		fail[40];		/* which callback, and where */
+	int64		room;			/* number of hashes that fit */
+	char		fail[40];		/* callback that fails, and where */
 } Job;
 
-/* PtParallel.shared */
+/* Contents of PtParallel.shared */
 typedef struct Shared
 {
 	int			processes;
-	pg_atomic_uint32 expected;	/* processes that scan; 0: not known */
-	pg_atomic_uint32 scanning;	/* processes that have a row */
+	pg_atomic_uint32 expected;	/* number of scanning processes, or 0 */
+	pg_atomic_uint32 scanning;	/* number of processes that have a row */
 	pg_atomic_uint64 next;		/* the next number to put */
-	pg_atomic_uint32 filled;	/* slices with tuples */
+	pg_atomic_uint32 filled;	/* number of slices with tuples */
 	uint32		hashes[FLEXIBLE_ARRAY_MEMBER];
 } Shared;
 
-/* PtParallel.local */
+/* Contents of PtParallel.local */
 typedef struct Local
 {
 	MemoryContext context;		/* of the first callback */
-	int			begun;			/* sorts */
+	int			begun;			/* number of sorts */
 	bool		filled;
 	int64		rows;
 	int			nheld;
@@ -84,7 +84,7 @@ typedef struct Found
 {
 	int			filled_slices;
 	char	   *hashes;			/* of all tuples, in order, separated */
-	int64		comparisons;	/* while the stream was read */
+	int64		comparisons;	/* during reads of the stream */
 } Found;
 
 PG_FUNCTION_INFO_V1(ptsort_test_parallel);
@@ -95,7 +95,7 @@ PG_FUNCTION_INFO_V1(ptsort_test_parallel);
  */
 
 /*
- * Checks conditions of every callback; raises the error that the test
+ * Checks what must hold in every callback; raises the error that the test
  * requests.
  */
 static Local *
@@ -117,7 +117,7 @@ check_call(PtParallel *parallel, const char *callback)
 		elog(ERROR, "participant %d is in the wrong process",
 			 parallel->participant);
 	if (job == NULL || parallel->arg_size != sizeof(Job))
-		elog(ERROR, "argument has not arrived");
+		elog(ERROR, "argument did not arrive");
 	if (parallel->shared != NULL && strcmp(callback, "shared_init") != 0 &&
 		parallel->participant >= ((Shared *) parallel->shared)->processes)
 		elog(ERROR, "shared memory is not filled in before callback %s",
@@ -150,7 +150,7 @@ begin(PtParallel *parallel, const PtSortOptions *options)
 }
 
 /*
- * Waits until every process has a row, so that each leaves a run.  The
+ * Waits until every process has a row, so that each process leaves a run.  The
  * leader's first begin stores the number of processes.
  */
 static void
@@ -237,7 +237,7 @@ shared_init(PtParallel *parallel, int processes, int slices)
 	pg_atomic_init_u32(&shared->filled, 0);
 }
 
-/* Computes the hash of the next tuple's keys; false at the end. */
+/* Computes the hash of the next tuple's keys; returns false at the end. */
 static bool
 next_hash(const Job *job, PtSort *sort, TupleTableSlot *slot, uint32 *hash)
 {
@@ -415,7 +415,7 @@ set_keys(Job *job, Relation table, ArrayType *names, ArrayType *operators)
 				DatumGetObjectId(operator_[i]));
 }
 
-/* Reads the stream outside of parallel mode, possibly not to its end. */
+/* Reads up to 'most' tuples of the stream, outside of parallel mode. */
 static char *
 read_stream(PtParallel *parallel, const Job *job, int64 most,
 			int64 *comparisons)
@@ -466,7 +466,7 @@ check_return(const PtParallel *parallel)
 		elog(ERROR, "parallel mode has not ended");
 	(void) GetCurrentTransactionId();
 	if ((parallel->stream == NULL) != job->slices)
-		elog(ERROR, "stream is missing, or should be");
+		elog(ERROR, "stream is missing or unexpected");
 }
 
 static int64
@@ -518,15 +518,15 @@ sort_with(PtParallelRequest *request, int64 most, Found *found)
 }
 
 /*
- * Checks that some process read all blocks of the table, and that the leader
- * counts these.
+ * Checks that the leader's count of used buffers includes all blocks of the
+ * table, no matter which process read them.
  */
 static void
 check_usage(Relation table, int64 blocks_before)
 {
 	if (table != NULL &&
 		blocks_used() - blocks_before < RelationGetNumberOfBlocks(table))
-		elog(ERROR, "buffers that workers used are not counted");
+		elog(ERROR, "leader does not count buffers that workers used");
 }
 
 static Datum

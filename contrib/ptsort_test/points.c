@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * points.c
- *	  The named points of ptsort that processes pass, and the order in which
- *	  they wait for each other.
+ *	  Counts the named points of ptsort that processes pass, and makes
+ *	  processes wait for each other.
  *
  *		ptsort_test.turns = 'point[:where] after point[:where][, ...]'
  *
- * A process that passes the first point waits until some process has passed
- * the second one.  So a test decides which participant does the work,
- * independently of the scheduler.  Only points passed since workers were
- * launched count, for a build that starts over passes all points again.
+ * A process that passes the first point waits until at least one process passed
+ * the second point.  So a test decides which participant does the work,
+ * independently of the scheduler.  Only passes since the launch of workers
+ * count, because a build that starts over passes all points again.
  *
- * Turns hold between processes only if the library is in
+ * Turns work across processes only if the library is in
  * shared_preload_libraries: the counters are in memory that the postmaster's
  * children inherit.
  *
@@ -35,17 +35,17 @@
 
 #define MAX_TURNS	4
 
-/* How long a process waits for another one before it raises an error, ms. */
+/* A process that waits longer than this, in ms, raises an error. */
 #define TURN_TIMEOUT	120000
 
 /* The point after which workers may begin to run. */
 #define LAUNCH_POINT	"build: before launch"
 
-/* One side of an order. */
+/* One of the two points of a turn. */
 typedef struct Place
 {
 	char		point[NAMEDATALEN];
-	bool		by[2];			/* true: a process of that role */
+	bool		by[2];			/* true: processes of that role count */
 } Place;
 
 typedef struct Turn
@@ -108,7 +108,7 @@ parse_place(char *text, Place *place)
 
 /*
  * Splits the setting; returns the number of turns, or -1 if the setting is
- * bad.
+ * invalid.
  */
 static int
 parse_turns(const char *setting, Turn *result)
@@ -167,7 +167,7 @@ assign_turns(const char *newval, void *extra)
  * Counting
  */
 
-/* Returns the point's counters; NULL if there is no room. */
+/* Returns the point's counters, or NULL if there is no room. */
 static SharedPoint *
 find_shared(const char *point)
 {
@@ -216,7 +216,7 @@ points_reset(void)
 	}
 }
 
-/* Counts a pass in this process; returns its number of passes. */
+/* Counts a pass of this process; returns the process's number of passes. */
 static int64
 count_own(const char *point)
 {
@@ -272,8 +272,8 @@ wait_for(const Place *place)
 }
 
 /*
- * points_pass counts that this process passes a point, waits there if the
- * setting says so, and returns the number of passes.
+ * points_pass counts a pass of this process, waits at the point if the setting
+ * says so, and returns the process's number of passes.
  */
 int64
 points_pass(const char *point)
@@ -304,8 +304,8 @@ points_pass(const char *point)
 
 
 /*
- * points_init defines the setting and makes the counters.  In the postmaster,
- * all processes share the counters.
+ * points_init defines the setting and makes the counters.  If the postmaster
+ * makes the counters, all processes share them.
  */
 void
 points_init(void)
@@ -331,7 +331,7 @@ points_init(void)
 							   check_turns, assign_turns, NULL);
 }
 
-/* ptsort_test_fault_points returns the points that this process has passed. */
+/* ptsort_test_fault_points returns the points that this process passed. */
 Datum
 ptsort_test_fault_points(PG_FUNCTION_ARGS)
 {
@@ -351,7 +351,7 @@ ptsort_test_fault_points(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* ptsort_test_points returns the points that all processes have passed. */
+/* ptsort_test_points returns the points that at least one process passed. */
 Datum
 ptsort_test_points(PG_FUNCTION_ARGS)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * prefixes.c
- *	  Checks comparisons that may skip a shared prefix against those of the
- *	  type.
+ *	  Compares strings by functions that may skip a shared prefix and by the
+ *	  type's function.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,8 +33,8 @@ texts_of(ArrayType *array, Datum **values, int *n)
 }
 
 /*
- * Compares all pairs of texts; returns the number of pairs with another
- * result.
+ * Compares all pairs of texts by both functions; returns the number of pairs
+ * for which the results differ.
  */
 static int64
 compare_pairs(TestKey *key, SortSupport support, Datum *texts, int n)

@@ -1,28 +1,28 @@
 \echo Use "CREATE EXTENSION ptsort_test" to load this file. \quit
 
 -- Sorts n generated rows and compares every output tuple with an array that qsort
--- has sorted.  The index (of an empty table) defines the tuples: variant 'datum'
--- sorts values of its first column, 'tuple' rows of its table by its key columns,
--- 'index' index tuples, 'heap' the table's heap tuples, 'record' our own records
--- whose group, name and number are the columns.
+-- sorted.  The index (of an empty table) defines the tuples.  Variant 'datum' sorts
+-- values of the first index column, 'tuple' rows of the table by the key columns,
+-- 'index' index tuples, 'heap' heap tuples of the table, and 'record' the records of
+-- record.c, whose group, name and number are the columns.
 --
--- pattern:        order of the put keys: random, ascending, descending,
+-- pattern:        order in which the test puts keys: random, ascending, descending,
 --                 permuted (each key once, in mixed order)
 -- distinct_keys:  number of different keys, 0 = no limit
--- null_every:     about one key in this many is null, 0 = none
--- width:          least bytes of the payload, the table's last column
--- workers:        0 = serial
+-- null_every:     if n, about one key in n is null; 0 = no key is null
+-- width:          minimum bytes of the payload, which is the table's last column
+-- workers:        number of workers; 0 = a serial sort
 -- shares:         relative number of rows of each participant, the leader's
 --                 process last
--- live_rows:      rows from this one on are dead to a unique index
+-- live_rows:      this row and later rows are dead to a unique index
 -- slices:         all processes merge slices (a serial sort has one); the
 --                 leader's process merges only if it put rows
 -- stable:         equal tuples must come out in the order of the puts
--- bound:          number of tuples wanted, the first in order
--- checksum:       of all output tuples, in order
+-- bound:          number of tuples that the sort must return, the first in order
+-- checksum:       checksum of all output tuples, in order
 -- filled_slices:  number of slices with tuples
--- key:            the key of the sort (of the leader's, if parallel): exact,
---                 learned, words or compared; and its number of words
+-- key:            kind of the sort's key (in parallel, of the leader's sort): exact,
+--                 learned, words or compared; and the key's number of words
 CREATE FUNCTION ptsort_test_sort(
 	variant text,
 	index regclass,
@@ -59,11 +59,11 @@ CREATE FUNCTION ptsort_test_sort(
 AS 'MODULE_PATHNAME', 'ptsort_test_sort'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
--- One sort object sorts this many times, up to max_n generated rows each time.
--- Between the sorts the function resets it, at any stage.  It compares every sort
--- that it reads to the end as ptsort_test_sort() does.
+-- Uses one sort object for the given number of sorts, each of up to max_n generated
+-- rows.  Resets the object between the sorts, at any stage.  Compares every sort that
+-- the function reads to the end, as ptsort_test_sort() does.
 --
--- checked:        number of compared sorts; the others were reset before their end
+-- checked:        number of compared sorts; the function reset the others earlier
 -- most_memory:    bytes in the sort's memory contexts just after a reset
 CREATE FUNCTION ptsort_test_reset(
 	variant text,
@@ -90,14 +90,13 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 --
 -- variant:       'tuple', or 'datum' for a query of one column
 -- slots:         'plan' for the slots that the executor would put into its sort,
---                'scan' for those of the table before projection, or 'virtual',
---                'heap', 'minimal' for copies
--- participants:  0 = serial; all of them are sorts of this process
+--                'scan' for the table's slots before projection, or 'virtual',
+--                'heap', 'minimal' for copies of the plan's slots
+-- participants:  number of participants, all in this process; 0 = a serial sort
 -- slices:        all participants merge, not just the leader
--- seed:          decides which participant puts which tuple and takes which slice,
---                and the walks
--- bound:         number of tuples wanted, the first in order; 0 = all
--- rounds:        number of sorts, with resets between: all tuples, then some of them
+-- seed:          selects the participant for each tuple and slice, and the walks
+-- bound:         number of tuples that the sort must return; 0 = all
+-- rounds:        number of sorts, with resets between; the first has all tuples
 -- spoil:         a mistake that the test must notice: drop, replace, order, nulls,
 --                step, ties
 -- groups:        number of different keys
@@ -124,9 +123,10 @@ CREATE FUNCTION ptsort_test_model(
 AS 'MODULE_PATHNAME', 'ptsort_test_model'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Sorts the rows of a btree index's table, including dead ones, in that index's
--- order, and compares the output with that of the server's own sort.
--- identical: number of tuples at the same place (equal keys may be elsewhere).
+-- Sorts the rows of a btree index's table, including dead rows, in the index's order,
+-- and compares the output with the output of the server's own sort.
+-- identical: number of tuples that both have at the same position (the positions of
+-- equal keys may differ).
 CREATE FUNCTION ptsort_test_server(
 	index regclass,
 	budget_kb integer DEFAULT 1024,
@@ -148,10 +148,10 @@ RETURNS anyarray
 AS 'MODULE_PATHNAME', 'ptsort_test_array'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Checks the words of an index's leading column, and the key's comparison, against
--- the operator class's own comparison, for all pairs of the values.
+-- Compares all pairs of the values by the words of an index's leading column, by the
+-- key's comparison, and by the operator class's own comparison.
 -- decided: number of neighbours that the words distinguish.
--- exact: true if the key is exact and gives every value back.
+-- exact: true if the key is exact and the test gets every value back.
 CREATE FUNCTION ptsort_test_words(
 	index regclass,
 	"values" anyarray,
@@ -162,7 +162,7 @@ CREATE FUNCTION ptsort_test_words(
 AS 'MODULE_PATHNAME', 'ptsort_test_words_index'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- The same for an ordering operator.
+-- Like ptsort_test_words(), but for an ordering operator.
 CREATE FUNCTION ptsort_test_operator_words(
 	operator regoperator,
 	"values" anyarray,
@@ -175,8 +175,9 @@ AS 'MODULE_PATHNAME', 'ptsort_test_operator_words'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Compares strings with a shared prefix by the index's key and by the operator
--- class's comparison: each prefix before all pairs of rests.  skips: true if the key
--- finally has a comparison of its own; different: number of different results.
+-- class's comparison: each prefix before all pairs of rests.
+-- skips: true if the key finally has a comparison of its own.
+-- different: number of pairs for which the results differ.
 CREATE FUNCTION ptsort_test_prefixes(
 	index regclass,
 	prefixes text[],
@@ -188,8 +189,8 @@ AS 'MODULE_PATHNAME', 'ptsort_test_prefixes'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Compares all pairs of strings by the tables of a collation, and by the collation.
--- decided: number of pairs that the tables order; different: number of these pairs
--- that the collation orders otherwise.
+-- decided: number of pairs that the tables order.
+-- different: number of these pairs that the collation orders in another way.
 CREATE FUNCTION ptsort_test_ranks(
 	collation_id regcollation,
 	strings text[],
@@ -213,14 +214,14 @@ CREATE FUNCTION ptsort_test_reserve(n int4, budget_kb int4,
 AS 'MODULE_PATHNAME', 'ptsort_test_reserve'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Passes this size as one argument of the public headers; see sizes.c.  Returns the
--- outcome, ok or a number, or that the argument's type cannot hold the number.
+-- Passes the size as one argument of the public headers; see sizes.c.  Returns ok, a
+-- number, or a text that says that the argument's type cannot hold the size.
 CREATE FUNCTION ptsort_test_size(argument text, size int8)
 RETURNS text
 AS 'MODULE_PATHNAME', 'ptsort_test_size'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- The names of the arguments for ptsort_test_size().
+-- Returns the names of the arguments for ptsort_test_size().
 CREATE FUNCTION ptsort_test_size_arguments()
 RETURNS text[]
 AS 'MODULE_PATHNAME', 'ptsort_test_size_arguments'
@@ -232,7 +233,7 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_misuse'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- The fault points that this session passed since ptsort_test.fault was set.
+-- Returns the fault points that this session passed since ptsort_test.fault was set.
 CREATE FUNCTION ptsort_test_fault_points(
 	OUT point text,
 	OUT hits bigint)
@@ -240,9 +241,9 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'ptsort_test_fault_points'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- The fault points that the processes of all sessions passed since one of them
--- set ptsort_test.fault, with the number of passes by leaders and by workers.
--- Only for this session, unless the library is in shared_preload_libraries.
+-- Returns the fault points that the processes of all sessions passed since a session
+-- set ptsort_test.fault, with the number of passes by leaders and by workers.  Counts
+-- only this session unless the library is in shared_preload_libraries.
 CREATE FUNCTION ptsort_test_points(
 	OUT point text,
 	OUT leader bigint,
@@ -257,27 +258,27 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_point'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- The number of faults since ptsort_test.fault was set: points at which a fault
--- acted, and calls that failed later because of a fault.
+-- Returns two numbers since ptsort_test.fault was set: the number of faults that acted
+-- at a point, and the number of calls that failed later because of a fault.
 CREATE FUNCTION ptsort_test_faults(
 	OUT acted bigint,
 	OUT failed bigint)
 AS 'MODULE_PATHNAME', 'ptsort_test_faults'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- The number of allocations after the point of ptsort_test.fault.
+-- Returns the number of allocations after the point of ptsort_test.fault.
 CREATE FUNCTION ptsort_test_allocations()
 RETURNS integer
 AS 'MODULE_PATHNAME', 'ptsort_test_allocations'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Runs a build by ptsort_parallel() over an index, without changing it, and reads
--- the values of its first column, a bigint.
+-- Runs a build by ptsort_parallel() for an existing index, which does not change, and
+-- reads the values of the index's first column, a bigint.
 --
 -- ops:           a function of ptsort_test that returns the callbacks
 -- callbacks:     names of the callbacks that ptsort_test_build_named returns
--- sum:           of the values read
--- filled_slices: number of slices with tuples, 0 if it read a stream
+-- sum:           sum of the values that the function reads
+-- filled_slices: number of slices with tuples, or 0 for a stream
 CREATE FUNCTION ptsort_test_build(
 	index regclass,
 	ops text,
@@ -294,20 +295,20 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- Runs ptsort_parallel() over rows of a table, numbers that a callback makes, or
 -- both.
 --
--- tab:          NULL: only the numbers
+-- tab:          the table; NULL: only the numbers
 -- keys:         columns, each with its operator; nulls last
 -- variant:      tuple: rows; datum: values of the first key
 -- fill:         number of numbers, (i * 7919) % 20011 for i from 0
 -- hold_back:    the callback fill puts every tenth value of the table
--- slices:       all processes read; else this one reads a stream
+-- slices:       all processes read; if false, only the leader reads, from a stream
 -- nested:       call ptsort_parallel() in parallel mode
 -- fail:         the callback that fails, and "leader" or "worker"
--- reads:        number of tuples to read from a stream; in slices, the room for hashes
+-- reads:        number of tuples to read; in slices, the number of hashes that fit
 -- ops:          a function that returns the callbacks
 -- participants: processes that put tuples
 -- rows:         number of rows of the table
 -- tuples:       number of tuples put
--- digest:       of the keys in their output order, separated by |:
+-- digest:       digest of the keys in their output order, separated by |:
 --               md5(string_agg(hashtext(keys)::text, ' ' ORDER BY ...))
 -- comparisons:  number of comparisons during the reads of the stream
 CREATE FUNCTION ptsort_test_parallel(
@@ -340,14 +341,14 @@ RETURNS integer
 AS 'MODULE_PATHNAME', 'ptsort_test_take_segments'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Writes pieces of a temporary file at these offsets and reads them again, if
--- shared through another handle.  Returns the number of bytes that differ.
+-- Writes pieces of a temporary file at these offsets and reads the pieces; if shared,
+-- through another handle.  Returns the number of bytes that differ.
 CREATE FUNCTION ptsort_test_file(shared boolean, size integer, offsets bigint[])
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'ptsort_test_file'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- The number of temporary files of any kind.
+-- Returns the number of temporary files of any kind.
 CREATE FUNCTION ptsort_test_temp_files()
 RETURNS bigint
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -361,13 +362,13 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_release_lock'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Deletes the row in that place, even during other work on the table.
+-- Deletes the row with the given TID, even during an index build on the table.
 CREATE FUNCTION ptsort_test_delete(tablename regclass, place tid)
 RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_delete'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Heap without parallel scans: it refuses them.
+-- A table access method like heap, but without parallel scans.
 CREATE FUNCTION ptsort_test_serial_am(internal)
 RETURNS table_am_handler
 AS 'MODULE_PATHNAME', 'ptsort_test_serial_am'
@@ -375,7 +376,7 @@ LANGUAGE C STRICT VOLATILE;
 
 CREATE ACCESS METHOD ptsort_test_serial TYPE TABLE HANDLER ptsort_test_serial_am;
 
--- Some of these bypass permissions and locks: only superusers may call them.
+-- Some functions bypass permissions and locks: only superusers may call them.
 REVOKE ALL ON FUNCTION
 	ptsort_test_sort,
 	ptsort_test_reset,

@@ -3,26 +3,26 @@
  * ptsort_test.h
  *	  Declarations shared by the files of ptsort_test.
  *
- *	  data.c	rows from numbers: the same in every process
- *	  shape.c	tuples of a test: one kind, and functions to put and get them
- *	  record.c	a variant of our own: records of a fixed size
- *	  row.c		heap tuples with headers like a table's rows
- *	  check.c	the sorted array, and the comparison of a sort with it
+ *	  data.c	makes rows from their numbers, equal in every process
+ *	  shape.c	the tuples of a test, and functions to put and get them
+ *	  record.c	a variant that ptsort does not know: records
+ *	  row.c		heap tuples with headers like those of a table's rows
+ *	  check.c	compares a sort's output with the sorted array
  *	  drive.c	ptsort_test_sort(): runs sorts in all roles
- *	  reset.c	ptsort_test_reset(): one sort object, many sorts
- *	  server.c	ptsort_test_server(): the server's sort of the same tuples
- *	  slices.c	a merge in slices, put together again
+ *	  reset.c	ptsort_test_reset(): uses one sort object for many sorts
+ *	  server.c	ptsort_test_server(): compares with the server's sort
+ *	  slices.c	reads the slices of a merge and joins them
  *	  words.c	ptsort_test_words(), ptsort_test_array()
  *	  prefixes.c	ptsort_test_prefixes()
  *	  misuse.c	ptsort_test_misuse()
- *	  misuse_callers.c	the same: reset, stable sorts
- *	  misuse_kinds.c	... of heap tuples
- *	  misuse_variants.c	... of variants
+ *	  misuse_callers.c	misuses of reset and of stable sorts
+ *	  misuse_kinds.c	misuses of heap tuples
+ *	  misuse_variants.c	misuses of variants
  *	  reserve.c	ptsort_test_reserve()
  *	  sizes.c	ptsort_test_size(), and the ranges of arguments
  *	  build.c	ptsort_test_build()
  *	  onecall.c	ptsort_test_parallel()
- *	  settings.c	ptsort_test.spill_entries and others, which force a path
+ *	  settings.c	settings that force rare paths
  *	  fault.c	ptsort_test.fault; faults.h lists its files
  *	  held.c	ptsort_test.log_memory
  *	  tableam.c	a table access method without parallel scans
@@ -44,7 +44,7 @@
 #define MAX_SHARES	16
 #define MAX_SORTS	4
 
-/* Most rows of a test, for memory holds them as well */
+/* Maximum number of rows of a test, which memory holds as well */
 #define MAX_ROWS	INT64CONST(100000000)
 
 typedef enum TestVariant
@@ -64,7 +64,7 @@ typedef enum TestPattern
 	PATTERN_PERMUTED
 } TestPattern;
 
-/* TestData: the rows of a test.  Plain data, copied to workers. */
+/* TestData: the rows of a test.  The leader copies this data to workers. */
 typedef struct TestData
 {
 	int64		n;
@@ -76,7 +76,7 @@ typedef struct TestData
 	int64		live_rows;
 } TestData;
 
-/* TestSpec: the sort of a test.  Plain data, copied to workers. */
+/* TestSpec: the sort of a test.  The leader copies this data to workers. */
 typedef struct TestSpec
 {
 	TestVariant variant;
@@ -90,27 +90,27 @@ typedef struct TestSpec
 	int64		bound;			/* 0: none */
 	bool		slices;			/* true: all participants merge */
 	int64		expected_tuples;	/* see PtSortOptions */
-	int			sorts;			/* concurrent ones, with different seeds */
-	int			nshares;		/* participants, if not serial */
+	int			sorts;			/* number of concurrent sorts */
+	int			nshares;		/* number of participants; 0: serial */
 	int			max_participants;	/* room in the shared blocks */
 	int64		share_end[MAX_SHARES];	/* end of share i's rows */
 	TestData	data;
 } TestSpec;
 
 /*
- * TestTuple: a tuple of any kind; if not null, a value or a pointer to a
+ * TestTuple: a tuple of any kind.  It is null, or has a value or a pointer to a
  * tuple.
  */
 typedef struct TestTuple
 {
 	Datum		value;
 	bool		isnull;			/* datums only */
-	int64		rank;			/* stable sorts: its place among equal ones */
+	int64		rank;			/* stable sorts: place among equal tuples */
 } TestTuple;
 
 /*
- * TestRecord: a tuple of record.c, 64 bytes long and ordered by the group, the
- * name as in collation "C", and the number.
+ * TestRecord: a tuple of record.c, of 64 bytes.  The order is by group, then by
+ * name as in collation "C", then by number.
  */
 typedef struct TestRecord
 {
@@ -120,7 +120,7 @@ typedef struct TestRecord
 	char		payload[44];
 } TestRecord;
 
-/* TestRow: a heap tuple, flat. */
+/* TestRow: a flat copy of a heap tuple. */
 typedef struct TestRow
 {
 	uint32		length;
@@ -141,10 +141,10 @@ typedef struct TestKey
 	Oid			collation;
 	bool		descending;
 	bool		nulls_first;
-	FmgrInfo	comparison;		/* the operator class's, ascending */
+	FmgrInfo	comparison;		/* the operator class's function */
 } TestKey;
 
-/* TestShape: this process's data on the tuples to sort. */
+/* TestShape: this process's data about the tuples to sort. */
 typedef struct TestShape
 {
 	const TestSpec *spec;
@@ -160,12 +160,12 @@ typedef struct TestShape
 	TupleTableSlot *slot;		/* virtual */
 	TupleTableSlot *heap_slot;
 	TupleTableSlot *minimal_slot;	/* for reads */
-	TestRow    *row;			/* last one read */
+	TestRow    *row;			/* last row read */
 	struct IndexInfo *info;		/* to evaluate expressions */
 	struct EState *estate;
 	int64		reads;
-	int64		first_row;		/* stable sorts: from here on rows come before
-								 * all others that are equal */
+	int64		first_row;		/* stable sorts: this row and later rows come
+								 * before all other equal rows */
 	MemoryContext row_context;
 } TestShape;
 
@@ -178,7 +178,7 @@ typedef struct TestChecker
 	int64		all;			/* tuples in the array */
 	int64		next;			/* index of the next tuple */
 	uint64	   *digests;		/* of the tuples so far */
-	uint64		group_balance;	/* actual - expected, of equal keys */
+	uint64		group_balance;	/* digests of actual - expected tuples */
 	uint64		checksum;
 	int64		data_bytes;
 } TestChecker;
@@ -231,9 +231,9 @@ extern void test_take_slices(TestShape *shape, PtSort *sort,
 							 PtSortShared *shared);
 typedef struct TestSlices
 {
-	int64		filled;			/* slices with any tuples */
-	int64		smallest;		/* tuples of the smallest of them, of all
-								 * sorts */
+	int64		filled;			/* number of slices with tuples */
+	int64		smallest;		/* number of tuples in the smallest slice
+								 * with tuples, of all sorts */
 	int64		largest;
 } TestSlices;
 

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * ranks.c
- *	  Checks the order of strings by a collation's tables against the
- *	  collation.
+ *	  Compares strings by a collation's tables and by the collation
+ *	  itself.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +27,7 @@ typedef struct Counts
 	int64		different;
 } Counts;
 
-/* Compares two strings both ways. */
+/* Compares two strings by the tables and by the collation. */
 static void
 compare_texts(Oid collation, text * x, text * y, Counts *counts)
 {

@@ -1,4 +1,4 @@
-/* record.c - a variant of ptsort that ptsort does not know; see TestRecord. */
+/* record.c - a sort variant that ptsort does not know; see TestRecord. */
 #include "postgres.h"
 
 #include "port/pg_bswap.h"

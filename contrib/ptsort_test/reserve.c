@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * reserve.c
- *	  ptsort_test_reserve(): tuples built in the sort's own memory.
+ *	  ptsort_test_reserve(): builds tuples in the sort's own memory.
  *
  * The test puts tuples of random sizes in two steps or in one.  Now and then
- * it reserves a place without using it, by intention or because of an error.
+ * it does not use a reserved place, on purpose or because of an error.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +31,7 @@ typedef struct ReserveTest
 	PtSort	   *sort;
 	bool		is_inline;
 	uint32		n;
-	int64		forgotten;		/* reservations */
+	int64		forgotten;		/* number of unused reservations */
 	const uint64 *entries;		/* the unread entries, and their number */
 	int			left;
 } ReserveTest;
@@ -173,7 +173,7 @@ put_number(ReserveTest *test, uint32 number)
 	ptsort_commit(test->sort, &word);
 }
 
-/* Gets the next number, false at the end. */
+/* Gets the next number; returns false at the end. */
 static bool
 get_number(ReserveTest *test, uint32 *number)
 {
@@ -206,7 +206,8 @@ get_number(ReserveTest *test, uint32 *number)
 }
 
 /*
- * Checks that each number comes once, ordered by its word and then by itself.
+ * Checks that each number comes once, and that numbers are in order of their
+ * words, then of the numbers.
  */
 static void
 check_numbers(ReserveTest *test)
@@ -225,7 +226,7 @@ check_numbers(ReserveTest *test)
 			elog(ERROR, "tuple %u comes after %u", number, before);
 		before = number;
 	}
-	/* the numbers of a word ascend strictly, so none came twice */
+	/* the numbers of a word ascend strictly, so no number came twice */
 	if (n != test->n)
 		elog(ERROR, "%u of %u tuples came", n, test->n);
 }
@@ -237,7 +238,7 @@ begin(ReserveTest *test, const PtSortOptions *options)
 							  NULL, 1, NULL, options);
 }
 
-/* Puts all tuples and performs; also reserves a place just before perform. */
+/* Puts all tuples, reserves a place and performs the sort. */
 static void
 put_and_perform(ReserveTest *test, const PtSortOptions *options)
 {
@@ -248,7 +249,7 @@ put_and_perform(ReserveTest *test, const PtSortOptions *options)
 	ptsort_perform(test->sort);
 }
 
-/* Puts into the only worker of a parallel sort, and reads in its leader. */
+/* Puts all tuples as the only worker, and reads them as the leader. */
 static void
 sort_in_worker(ReserveTest *test, PtSortOptions *options)
 {

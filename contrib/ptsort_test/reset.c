@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * reset.c
- *	  ptsort_test_reset(): one sort object, many sorts.
+ *	  ptsort_test_reset(): uses one sort object for many sorts.
  *
- * Each sort has its own number of rows, and its own rows.  A random choice
- * decides how far it goes before the reset: it puts some rows; puts all and
- * performs; also reads some rows; or reads all and compares them with the
- * sorted array.
+ * Each sort has different rows and a different number of rows.  The test
+ * chooses at random what it does before the reset: it puts some rows; puts all
+ * rows and performs the sort; also reads some rows; or reads all rows and
+ * compares them with the sorted array.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,14 +22,14 @@
 
 PG_FUNCTION_INFO_V1(ptsort_test_reset);
 
-/* Most sorts of one test */
+/* Maximum number of sorts in one test */
 #define MAX_RESETS	1000000
 
 /* Results of ptsort_test_reset(). */
 typedef struct Resets
 {
 	int64		checked;
-	int64		put;			/* tuples, in all sorts */
+	int64		put;			/* number of tuples put in all sorts */
 	int64		most_memory;
 } Resets;
 
@@ -63,7 +63,7 @@ check(TestShape *shape, PtSort *sort)
 	MemoryContextDelete(context);
 }
 
-/* Sorts once, to the stage that the dice selects. */
+/* Sorts once, up to the stage that 'dice' selects. */
 static void
 sort_once(TestShape *shape, PtSort *sort, uint64 dice, Resets *resets)
 {
@@ -91,7 +91,7 @@ sort_once(TestShape *shape, PtSort *sort, uint64 dice, Resets *resets)
 	}
 }
 
-/* Sorts and resets in turn. */
+/* Sorts and resets, 'sorts' times. */
 static void
 sort_again_and_again(TestShape *shape, TestSpec *spec, PtSort *sort,
 					 MemoryContext context, int sorts, int64 max_n,

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * row.c
- *	  Heap tuples: rows with headers like a table's rows.
+ *	  Makes heap tuples with headers like those of a table's rows.
  *
  * A flat copy of a tuple has everything that a sort must preserve: its TID,
  * its table, and every byte of the tuple.
@@ -19,7 +19,7 @@
 
 #include "ptsort_test.h"
 
-/* Some bits of the headers, for tuples that are dead, locked, new. */
+/* Header bits of tuples that are dead, locked or new. */
 static const uint16 infomasks[] = {
 	HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID,
 	HEAP_XMIN_COMMITTED | HEAP_XMAX_COMMITTED | HEAP_UPDATED,
@@ -55,7 +55,7 @@ test_form_row(TestShape *shape, int64 row, ItemPointer tid)
 	return tuple;
 }
 
-/* test_copy_row makes a flat copy; palloc'd. */
+/* test_copy_row returns a palloc'd flat copy of a tuple. */
 TestRow *
 test_copy_row(HeapTuple tuple)
 {
@@ -90,7 +90,7 @@ evaluate(TestShape *shape, HeapTuple tuple, int column, bool *isnull)
 	return result;
 }
 
-/* test_row_value returns a key column's value of a flat copy. */
+/* test_row_value returns a key column's value in a flat copy. */
 Datum
 test_row_value(TestShape *shape, const TestRow *row, int column, bool *isnull)
 {

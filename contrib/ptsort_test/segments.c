@@ -3,8 +3,8 @@
  * segments.c
  *	  ptsort_test_take_segments(): takes all segments of dynamic shared memory.
  *
- * The server limits the number of segments.  A build that gets none is serial,
- * as are the server's own builds.
+ * The server limits the number of segments.  A build that gets no segment is
+ * serial, as are the server's own builds.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +22,7 @@ ptsort_test_take_segments(PG_FUNCTION_ARGS)
 	int32		taken = 0;
 	dsm_segment *segment;
 
-	/* they exist until the session ends */
+	/* the segments exist until the session ends */
 	MemoryContextSwitchTo(TopMemoryContext);
 	while ((segment = dsm_create(1, DSM_CREATE_NULL_IF_MAXSEGMENTS)) != NULL)
 	{

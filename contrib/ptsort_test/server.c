@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * server.c
- *	  ptsort_test_server(): the server's sort of the same tuples.
+ *	  ptsort_test_server(): compares with the server's sort of the same tuples.
  *
- * A table's rows go into a sort of ptsort and into the server's own.  At each
- * position the two must return equal keys, and, among tuples whose order the
- * server leaves open, the same bytes.  ptsort's output must also follow the
- * order that ptsort promises beyond the server's.
+ * The test puts a table's rows into a sort of ptsort and a sort of the server.
+ * At each position, the two sorts must return equal keys.  Each group of tuples
+ * whose order the server leaves open must have the same bytes in both sorts.
+ * ptsort must also return such a group in the order that ptsort promises.
  *
  *-------------------------------------------------------------------------
  */
@@ -88,7 +88,7 @@ digest(const void *bytes, Size size, ItemPointer tid)
 	return hash_bytes_extended(bytes, size, seed);
 }
 
-/* Computes a row's values in the index; copies the row. */
+/* Copies a row and computes its values in the index. */
 static void
 take_row(ServerTest *test, HeapTuple tuple, OutTuple *out)
 {
@@ -109,7 +109,7 @@ take_row(ServerTest *test, HeapTuple tuple, OutTuple *out)
 	ResetPerTupleExprContext(test->estate);
 }
 
-/* Gets the next tuple of one of the sorts, false at the end. */
+/* Gets the next tuple of one of the sorts; returns false at the end. */
 static bool
 get_tuple(ServerTest *test, bool ours, bool forward, OutTuple *out)
 {
@@ -130,7 +130,7 @@ get_tuple(ServerTest *test, bool ours, bool forward, OutTuple *out)
 	return true;
 }
 
-/* Puts all rows of the table, in every state. */
+/* Puts all rows of the table, including dead rows, into both sorts. */
 static void
 put_rows(ServerTest *test)
 {
@@ -185,8 +185,8 @@ make_tuple(void)
 }
 
 /*
- * Compares the two streams; returns the number of tuples at the same place.
- * Stores the digests of our stream.
+ * Compares the output of the two sorts; returns the number of tuples that both
+ * have at the same position.  Stores the digests of ptsort's output.
  */
 static int64
 compare_streams(ServerTest *test, uint64 *digests)
@@ -223,7 +223,7 @@ compare_streams(ServerTest *test, uint64 *digests)
 	return identical;
 }
 
-/* Reads all of our stream backward, from its end. */
+/* Reads all of ptsort's output backward, from its end. */
 static void
 read_backward(ServerTest *test, const uint64 *digests)
 {

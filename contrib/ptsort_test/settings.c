@@ -4,10 +4,10 @@
  *	  Settings that force a path which a small input does not take.
  *
  * The variables belong to ptsort (src/debug.h), so ptsort reads them without
- * calling this library.  Only superusers may change them, because they can
+ * calling this library.  Only superusers may change the settings, which can
  * make a build slow or let it exceed its budget.  A parallel worker has its
- * leader's values: the server loads this library there as well, and then
- * copies all settings.
+ * leader's values: the server loads this library in the worker as well, and
+ * then copies all settings.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,7 +50,7 @@ define_key_settings(const TestSettings *s)
 {
 	DefineCustomEnumVariable("ptsort_test.key_class",
 							 "Limits the class of sort keys that ptsort uses.",
-							 "\"auto\" means the best that the columns allow.",
+							 "\"auto\" means the best class that the columns allow.",
 							 s->key_class, *s->key_class, key_classes,
 							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 	define_int("ptsort_test.learn_tuples", s->learn_tuples, -1, INT_MAX,
@@ -76,10 +76,10 @@ define_work_settings(const TestSettings *s)
 			   "0 means the number that memory allows.");
 	define_int("ptsort_test.slices", s->slices, 0, 4096,
 			   "Divides the final merge into this many slices, however small.",
-			   "0 means several for each participant, unless they would be too small.");
+			   "0 means several slices for each participant, unless the slices would be too small.");
 	define_bool("ptsort_test.leader_participates", s->leader_participates,
 				"Controls whether the leader scans and sorts as well.",
-				"When off, the leader does so only if no worker was launched.");
+				"When off, the leader scans and sorts only if no worker was launched.");
 	define_bool("ptsort_test.all_workers", s->all_workers,
 				"Starts all allowed workers, whether or not they pay.",
 				"When off, ptsort starts only workers that make a build faster.");

@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * shape.c
- *	  The tuples of a test: one kind, with functions to put, get and compare
- *	  them.
+ *	  The tuples of a test, with functions to put, get and compare them.
  *
- * The order is that of the index's operator class: these functions call its
- * comparison function directly, so that the test shares no code with ptsort.
+ * The order is that of the index's operator class: these functions call the
+ * class's comparison function directly, so the test shares no code with ptsort.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +28,7 @@
 
 #include "ptsort_test.h"
 
-/* Rows of a page, for heap TIDs that grow with the row. */
+/* Number of rows per page, for heap TIDs that ascend with the row. */
 #define ROWS_PER_PAGE	100
 
 /* test_key_of_index describes a key column of a btree index. */
@@ -53,7 +52,7 @@ test_key_of_index(Relation index, int column, TestKey *key)
 			  &key->comparison);
 }
 
-/* test_shape_open opens the objects of the specification, in any process. */
+/* test_shape_open opens the specification's table and index, in any process. */
 TestShape *
 test_shape_open(const TestSpec *spec)
 {
@@ -102,7 +101,7 @@ test_shape_close(TestShape *shape)
 	table_close(shape->heap, NoLock);
 }
 
-/* Tuple sorts get their keys as arrays. */
+/* Begins a sort of tuples, with the keys as arrays. */
 static PtSort *
 begin_tuple(TestShape *shape, const PtSortOptions *options)
 {
@@ -122,7 +121,7 @@ begin_tuple(TestShape *shape, const PtSortOptions *options)
 							  collations, nulls_first, options);
 }
 
-/* test_variant returns the variant of this name. */
+/* test_variant returns the variant with the given name. */
 TestVariant
 test_variant(const char *name)
 {
@@ -210,8 +209,8 @@ make_tid(int64 row, ItemPointer tid)
 }
 
 /*
- * Puts the row as a tuple, by one of two functions.  Every second tuple has
- * the header of a table's row, which must make no difference.
+ * Puts the row as a tuple, by one of two functions.  Half of the tuples
+ * have the header of a table's row, which must make no difference.
  */
 static void
 put_tuple(TestShape *shape, PtSort *sort, int64 row)
@@ -237,8 +236,8 @@ put_tuple(TestShape *shape, PtSort *sort, int64 row)
 }
 
 /*
- * Makes a record of the row's columns.  The name is the end of a longer text;
- * numbers differ in both halves.
+ * Makes a record from the row's columns.  The name is a suffix of a column.
+ * The numbers of records differ in both halves.
  */
 static void
 make_record(TestShape *shape, int64 row, TestRecord *record)
@@ -295,7 +294,7 @@ test_put(TestShape *shape, PtSort *sort, int64 row, int sort_number)
 	MemoryContextReset(shape->row_context);
 }
 
-/* Gets a tuple by one of several functions. */
+/* Gets a tuple by one of two functions. */
 static MinimalTuple
 get_tuple(TestShape *shape, PtSort *sort, bool forward)
 {
@@ -316,7 +315,7 @@ get_tuple(TestShape *shape, PtSort *sort, bool forward)
 	return tuple;
 }
 
-/* Gets a heap tuple, as a flat copy. */
+/* Gets a heap tuple and returns a flat copy. */
 static TestRow *
 get_row(TestShape *shape, PtSort *sort, bool forward)
 {
@@ -328,7 +327,7 @@ get_row(TestShape *shape, PtSort *sort, bool forward)
 	return shape->row;
 }
 
-/* test_get gets the next tuple, false at the end. */
+/* test_get gets the next tuple; returns false at the end. */
 bool
 test_get(TestShape *shape, PtSort *sort, bool forward, TestTuple *tuple)
 {
@@ -354,7 +353,7 @@ test_get(TestShape *shape, PtSort *sort, bool forward, TestTuple *tuple)
 	return DatumGetPointer(tuple->value) != NULL;
 }
 
-/* test_make makes the expected tuple of a row; palloc'd. */
+/* test_make returns the palloc'd expected tuple for a row. */
 TestTuple
 test_make(TestShape *shape, int64 row, int sort_number)
 {
@@ -403,7 +402,7 @@ test_make(TestShape *shape, int64 row, int sort_number)
 	return result;
 }
 
-/* A key column's value of a record. */
+/* Returns a key column's value in a record. */
 static Datum
 record_value(const TestRecord *record, int column)
 {
@@ -417,7 +416,7 @@ record_value(const TestRecord *record, int column)
 	return PointerGetDatum(cstring_to_text_with_len(record->name, length));
 }
 
-/* A key column's value of a tuple of any kind. */
+/* Returns a key column's value in a tuple of any kind. */
 static Datum
 key_value(TestShape *shape, const TestTuple *tuple, int column, bool *isnull)
 {
@@ -469,7 +468,7 @@ test_compare_values(TestKey *key, Datum a, bool a_null, Datum b, bool b_null)
 	return key->descending ? (result < 0) - (result > 0) : result;
 }
 
-/* Returns the TID of a tuple that has one, else NULL. */
+/* Returns a tuple's TID, or NULL if the tuple has no TID. */
 static ItemPointer
 tid_of(TestShape *shape, const TestTuple *tuple)
 {
@@ -484,7 +483,7 @@ tid_of(TestShape *shape, const TestTuple *tuple)
 	}
 }
 
-/* test_compare orders two tuples by their keys, and by TID if they have one. */
+/* test_compare orders two tuples by their keys, and by their TIDs, if any. */
 int
 test_compare(TestShape *shape, const TestTuple *a, const TestTuple *b)
 {

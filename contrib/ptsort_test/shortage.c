@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * shortage.c
- *	  System calls that fail for lack of space, memory or processes.
+ *	  Makes system calls fail for lack of space, memory or processes.
  *
- * A library of its own, without any symbol of the server: LD_PRELOAD puts it
- * before the C library, so that the server calls its functions instead of the
- * C library's.  Each one asks a function that ptsort_test sets, if ptsort_test
- * is loaded.  It then either fails as the system would, or calls the C
- * library's function.  So the server's real error paths run, without file
+ * This file is a separate library without any symbol of the server.  LD_PRELOAD
+ * puts this library before the C library, so the server calls this library's
+ * functions.  If ptsort_test is loaded, each of these functions asks a function
+ * that ptsort_test sets.  It then either fails as the system would, or calls
+ * the C library's function.  So the server's real error paths run, without file
  * systems that only root may mount.
  *
  *-------------------------------------------------------------------------
@@ -38,7 +38,7 @@ EXPORT bool (*ptsort_shortage_fork) (bool in_child) = NULL;
 /* True if the allocation fails. */
 EXPORT bool (*ptsort_shortage_malloc) (size_t size) = NULL;
 
-/* The C library's function, which our function of the same name hides. */
+/* The C library's function, which a function of this library hides. */
 #define NEXT(function) \
 	((__typeof__(&function)) \
 	 next_function((void *volatile *) &next_##function, #function))
@@ -73,7 +73,7 @@ find_functions(void)
 	(void) NEXT(opendir);
 }
 
-/* Returns the number of bytes that may be written; if it is 0, sets errno. */
+/* Returns the number of bytes to write; if the number is 0, sets errno. */
 static size_t
 room(int fd, size_t size)
 {
@@ -125,7 +125,7 @@ pwritev(int fd, const struct iovec *parts, int nparts, off_t offset)
 	return NEXT(pwrite) (fd, parts[0].iov_base, fits, offset);
 }
 
-/* Returns the error, and never allocates only a part. */
+/* If not all bytes fit, allocates nothing and returns the error. */
 EXPORT int
 posix_fallocate(int fd, off_t offset, off_t size)
 {
@@ -166,7 +166,7 @@ fork(void)
 	return pid;
 }
 
-/* Programs compiled for large files call these names. */
+/* Programs compiled for large files call functions with these names. */
 #if defined(__LP64__)
 EXPORT ssize_t pwrite64(int fd, const void *data, size_t size, off64_t offset)
 			__attribute__((alias("pwrite")));
@@ -179,8 +179,8 @@ EXPORT int	fallocate64(int fd, int mode, off64_t offset, off64_t size)
 #endif
 
 /*
- * Memory.  dlsym itself allocates, so these functions call the C library by
- * its internal names.
+ * Memory.  dlsym itself allocates memory, so these functions call the C
+ * library's functions by their internal names.
  */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t n, size_t size);
@@ -189,9 +189,9 @@ extern void *__libc_realloc(void *pointer, size_t size);
 static bool in_opendir = false;
 
 /*
- * If a directory cannot be opened while the server deletes a file set, the
- * directory stays and the server logs that.  This is the server's own
- * behavior, not tested here.
+ * If opendir fails while the server deletes a file set, the server logs the
+ * failure and the directory stays.  The tests do not cover this behavior of the
+ * server, so allocations by opendir never fail.
  */
 EXPORT DIR *
 opendir(const char *name)

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * sizes.c
- *	  ptsort_test_size(): every size and number in arguments of the public
- *	  headers.
+ *	  ptsort_test_size(): tests every size and number that the public headers
+ *	  take as an argument.
  *
  * Each function of the table below passes the given size as one argument, and
- * valid values as all others.  Either the size is out of range, which is an
- * error, or the sort must be right with it.
+ * valid values as all others.  If the size is out of range, the function must
+ * raise an error; otherwise the sort must be right.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,12 +29,12 @@
 #include "ptsort_test.h"
 
 /*
- * More tuples than the initial room of a sort that does not yet trust an
+ * More tuples than a sort has room for at first, while it does not trust an
  * estimate
  */
 #define TUPLES		200000
 
-/* Numbers that each participant of ptsort_parallel() puts */
+/* Number of values that each participant of ptsort_parallel() puts */
 #define EACH		10
 
 PG_FUNCTION_INFO_V1(ptsort_test_size);
@@ -52,10 +52,10 @@ test_in_range(const char *name, int64 value, int64 least, int64 most)
 	return value;
 }
 
-/* The segment of the last block, while it exists. */
+/* The segment of the last block, or NULL. */
 static dsm_segment *block_segment;
 
-/* A shared block for two processes. */
+/* Makes a shared block for two processes. */
 static PtSortShared *
 make_block(void)
 {
@@ -86,7 +86,7 @@ begin_numbers(const PtSortOptions *options)
 							  options);
 }
 
-/* Puts the numbers from 0 to TUPLES - 1, in another order. */
+/* Puts the numbers from 0 to TUPLES - 1, in mixed order. */
 static void
 put_numbers(PtSort *sort)
 {
@@ -95,7 +95,7 @@ put_numbers(PtSort *sort)
 	ptsort_perform(sort);
 }
 
-/* Checks that exactly these come out, the first 'bound' ones unless it is 0. */
+/* Checks that the first 'bound' numbers come out, or all if bound is 0. */
 static void
 check_numbers(PtSort *sort, int64 bound)
 {
@@ -123,7 +123,7 @@ sort_numbers(const PtSortOptions *options)
 	check_numbers(sort, options->bound);
 }
 
-/* A worker's sort, then its leader's, all in this process. */
+/* Runs a worker's sort, then the leader's sort, in this process. */
 static void
 sort_in_worker(PtSortOptions *options, int participants)
 {
@@ -388,7 +388,7 @@ ptsort_test_size_parallel_ops(void)
 }
 
 /*
- * Runs a parallel sort with this number of bytes of shared memory for the
+ * Runs a parallel sort with the given number of bytes of shared memory for the
  * callbacks.
  */
 static char *
@@ -410,7 +410,7 @@ sort_parallel(PtParallelRequest *request, Size shared)
 		n++;
 	result = ptsort_parallel_end(parallel);
 	if (n != result->tuples || n != EACH * result->participants)
-		elog(ERROR, INT64_FORMAT " numbers came of %d participants", n,
+		elog(ERROR, INT64_FORMAT " numbers came from %d participants", n,
 			 result->participants);
 	return NULL;
 }
@@ -488,7 +488,7 @@ typedef struct SizeArgument
 	const char *name;
 	int			bits;
 	bool		is_signed;
-	char	   *(*try_size) (int64 size);	/* NULL: all went well */
+	char	   *(*try_size) (int64 size);	/* returns NULL on success */
 } SizeArgument;
 
 static const SizeArgument arguments[] = {
@@ -539,7 +539,7 @@ ptsort_test_size(PG_FUNCTION_ARGS)
 
 		if (strcmp(name, arguments[i].name) != 0)
 			continue;
-		/* an earlier error has released the segment */
+		/* an earlier error released the segment */
 		block_segment = NULL;
 		if (has_number(&arguments[i], size))
 			result = arguments[i].try_size(size);

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * slices.c
- *	  A merge in slices: all processes take slices, one process checks them.
+ *	  A merge in slices: all processes take slices; the leader checks them.
  *
- * A process that takes a slice copies its tuples into a file named after its
- * number.  When all processes are done, the leader reads the files in order of
- * these numbers and compares the tuples with the sorted array, as if they came
- * from one sort.  So the test notices a slice that no process or two processes
- * took, tuples lost or doubled at a border, and disorder inside a slice or
- * between two slices.
+ * A process that takes a slice copies the tuples into a file named after the
+ * slice's number.  When all processes are done, the leader reads the files in
+ * order of the numbers and compares the tuples with the sorted array.  So the
+ * test notices a slice that no process or two processes took.  It also notices
+ * lost or duplicate tuples at a border, and disorder within a slice or between
+ * two slices.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -40,7 +40,7 @@ open_slice(PtSortShared *shared, int slice, bool missing_ok)
 							  O_RDONLY, missing_ok);
 }
 
-/* Copies the position where the current slice begins, then its tuples. */
+/* Writes the start position of the current slice, then the tuples. */
 static void
 copy_slice(TestShape *shape, PtSort *sort, BufFile *file)
 {
@@ -63,8 +63,8 @@ copy_slice(TestShape *shape, PtSort *sort, BufFile *file)
 }
 
 /*
- * test_take_slices takes slices of a performed sort, and leaves their tuples
- * in files, until no slice is left.
+ * test_take_slices takes slices of a performed sort until no slice is left, and
+ * writes their tuples to files.
  */
 void
 test_take_slices(TestShape *shape, PtSort *sort, PtSortShared *shared)
@@ -99,7 +99,7 @@ read_exactly(BufFile *file, void *bytes, Size size)
 		elog(ERROR, "a file of a slice ends within a tuple");
 }
 
-/* Compares the tuples of a slice's file; returns their number. */
+/* Checks the tuples in a slice's file; returns the number of tuples. */
 static int64
 check_file(TestChecker *checker, BufFile *file)
 {
@@ -130,9 +130,9 @@ check_file(TestChecker *checker, BufFile *file)
 }
 
 /*
- * test_check_slices compares all slices' tuples, in order of their numbers,
- * and adds to the statistics of slices.  All processes must be done with their
- * slices.
+ * test_check_slices checks the tuples of all slices, in order of the slices'
+ * numbers, and updates the statistics of slices.  All processes must finish
+ * their slices first.
  */
 void
 test_check_slices(TestChecker *checker, PtSortShared *shared,

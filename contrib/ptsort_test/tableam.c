@@ -2,13 +2,13 @@
  *
  * tableam.c
  *	  A table access method that cannot scan in parallel, like Citus's columnar
- *	  one.
+ *	  method.
  *
- * Everything else is heap's.  The method's function for the size of a parallel
- * scan raises an error, and a get_relation_info_hook tells the planner in
- * advance not to call it.  Code that obeys the hook never causes the error.
- * (heap's own scan for index builds refuses tables of any other access method,
- * so this file has its own scan, of the rows that a snapshot sees.)
+ * Everything else is as in heap.  The method's function for the size of a
+ * parallel scan raises an error, and a get_relation_info_hook tells the planner
+ * to use no parallel scan.  Code that obeys the hook never causes the error.
+ * (heap's scan for index builds refuses tables of other access methods.  So
+ * this file has a scan of its own, which reads the rows that a snapshot sees.)
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -49,7 +49,7 @@ serial_index_build_range_scan(Relation heap, Relation index,
 {
 	EState	   *estate = CreateExecutorState();
 	TupleTableSlot *slot = table_slot_create(heap, NULL);
-	Snapshot	snapshot = NULL;	/* registered here */
+	Snapshot	snapshot = NULL;	/* registered by this function */
 	double		ntuples = 0;
 
 	GetPerTupleExprContext(estate)->ecxt_scantuple = slot;

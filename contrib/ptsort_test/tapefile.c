@@ -3,8 +3,8 @@
  * tapefile.c
  *	  ptsort_test_file(): writes and reads a temporary file of ptsort.
  *
- * The pieces are far apart in the file, so that the file has only a few
- * blocks.
+ * The file is sparse: the pieces are far apart, but use only a few blocks on
+ * disk.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +18,7 @@
 #include "utils/array.h"
 #include "catalog/pg_type.h"
 
-/* A byte of the file; a shifted piece has other bytes. */
+/* Returns the byte at an offset.  A shifted piece has other bytes. */
 static char
 byte_at(int64 offset)
 {
@@ -36,7 +36,7 @@ write_piece(PtSortTestFile *file, Size size, int64 offset)
 	pfree(data);
 }
 
-/* Returns the number of bytes of a piece that differ from those written. */
+/* Returns the number of bytes of a piece that differ from the written bytes. */
 static int64
 wrong_bytes(PtSortTestFile *file, Size size, int64 offset)
 {
@@ -55,9 +55,9 @@ wrong_bytes(PtSortTestFile *file, Size size, int64 offset)
 #define MAX_OFFSET	(INT64CONST(1) << 40)
 
 /*
- * ptsort_test_file(shared, size, offsets) writes pieces of that size at these
- * offsets and reads them, if shared through another handle.  It returns the
- * number of bytes that differ.
+ * ptsort_test_file(shared, size, offsets) writes pieces of the given size at
+ * the given offsets and reads the pieces; if 'shared', through another handle.
+ * It returns the number of bytes that differ.
  */
 PG_FUNCTION_INFO_V1(ptsort_test_file);
 Datum

@@ -3,11 +3,11 @@
  * words.c
  *	  Checks words against comparisons, and sorts arrays.
  *
- * If words do not decrease along values that the operator class's comparison
- * has sorted, and are equal where the comparison returns 0, then no pair of
- * the values contradicts the comparison; so n values check n * (n - 1) / 2
- * pairs.  Exact keys with their tail must agree with the comparison exactly,
- * and must give the values back.
+ * The test sorts n values by the operator class's comparison.  If the values'
+ * words do not decrease, and are equal where the comparison returns 0, then the
+ * words of no pair contradict the comparison.  So n values check all
+ * n * (n - 1) / 2 pairs.  Exact keys with their tails must order the values
+ * exactly as the comparison does, and the test must get the values back.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,7 +48,7 @@ typedef struct Sample
 	struct WordsOrder *order;
 } Sample;
 
-/* An order, by a comparison function or by an operator. */
+/* An order that a comparison function or an operator defines. */
 typedef struct WordsOrder
 {
 	TestKey		key;
@@ -100,7 +100,7 @@ make_words(const WordsOrder *order, struct PtSortKey *key, const Datum *value,
 	test_internals()->key_words(key, value, isnull, words);
 }
 
-/* Array elements with their words. */
+/* Returns an array's elements with their words. */
 static Sample *
 make_samples(ArrayType *array, WordsOrder *order, struct PtSortKey *key, int *n)
 {
@@ -136,7 +136,7 @@ make_samples(ArrayType *array, WordsOrder *order, struct PtSortKey *key, int *n)
 	return samples;
 }
 
-/* True if an exact key of an index gives the value back. */
+/* True if an exact key of an index returns the original value. */
 static bool
 is_rebuilt(const Sample *a, struct PtSortKey *key, TupleDesc desc, int16 typlen,
 		   bool typbyval)

@@ -1,5 +1,5 @@
 CREATE EXTENSION ptsort_am CASCADE;
-LOAD 'ptsort_test';	-- settings that force a path
+LOAD 'ptsort_test';	-- settings that force rare paths
 SET max_parallel_maintenance_workers = 2;
 SET maintenance_work_mem = '128MB';
 
@@ -10,8 +10,8 @@ INSERT INTO t SELECT i % 3, 'few' FROM generate_series(1, 6000) i;
 INSERT INTO t VALUES (-9223372036854775808, 'least'), (9223372036854775807, 'greatest');
 ANALYZE t;
 
--- Counts the rows by the index, after checking that the plan uses it, and by a
--- scan of the table, which is the reference.
+-- Counts the rows through the index, which the plan must use, and, as the
+-- reference, through a scan of the table.
 CREATE FUNCTION compare(condition text, OUT index bool, OUT rows bigint, OUT same bool)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -42,8 +42,8 @@ INSERT INTO conditions (condition) VALUES
 	('k BETWEEN -100000000000000000 AND 100000000000000000'), ('k IS NOT NULL AND k < 0'),
 	('k = 1 OR k > 6000000000000000000'), ('k > (SELECT max(k) / 2 FROM t)');
 
--- The scan is done by workers only; by workers and leader; serially.
--- t/001_crash_replica.pl shows that several processes write slices.
+-- Only workers scan the table; then workers and the leader; then the leader alone.
+-- t/001_crash_replica.pl tests that several processes write slices.
 SET ptsort_test.slices = 8;
 SET ptsort_test.leader_participates = off;
 CREATE INDEX t_k ON t USING ptsort_am (k);
@@ -57,14 +57,14 @@ SELECT bool_and(c.index) AS index, sum(c.rows) AS rows, bool_and(c.same) AS same
 RESET ptsort_test.slices;
 SET max_parallel_maintenance_workers = 2;
 
--- The planner uses the index where it is cheaper.
+-- The planner uses the index where the index is cheaper.
 EXPLAIN (COSTS OFF) SELECT * FROM t WHERE k = 7;
 EXPLAIN (COSTS OFF) SELECT * FROM t WHERE k > 0;
 PREPARE by_number(int4) AS SELECT count(*) FROM t WHERE k = $1;
 EXECUTE by_number(2);
 
--- The index does not change after the build.  Rows disappear, and new rows,
--- which are not in the index, may take their places.
+-- The index does not change after the build.  VACUUM removes rows, and new
+-- rows, which are not in the index, may take the TIDs of removed rows.
 INSERT INTO t VALUES (1, 'new');
 UPDATE t SET k = 8 WHERE k = 9223372036854775807;
 DELETE FROM t WHERE k % 2 = 0;
@@ -76,8 +76,8 @@ INSERT INTO t SELECT i % 7, 'more' FROM generate_series(1, 5000) i;
 CREATE INDEX t_k ON t USING ptsort_am (k);
 SELECT bool_and(c.index) AS index, sum(c.rows) AS rows, bool_and(c.same) AS same FROM conditions, compare(condition) c;
 
--- Partial indexes, indexes on expressions, of no rows, of nulls only, of many
--- rows, of temporary tables.
+-- Partial indexes, indexes on expressions, and indexes of empty, all-null, large
+-- and temporary tables.
 CREATE INDEX t_part ON t USING ptsort_am (k) WHERE pad = 'few';
 CREATE INDEX t_length ON t USING ptsort_am ((length(pad)::int8));
 SET enable_seqscan = off;

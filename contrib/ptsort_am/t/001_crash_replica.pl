@@ -1,6 +1,6 @@
-# An index of ptsort_am, built by several processes, exists after a crash and
-# on a replica: with full WAL and without page images, with wal_level =
-# minimal, for unlogged tables.
+# Several processes build an index of ptsort_am.  The index must survive a crash
+# and reach a replica: with full WAL, without page images, with wal_level =
+# minimal, and for unlogged tables.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -53,7 +53,7 @@ sub new_node
 	return $node;
 }
 
-# Checks that the index finds the rows of the table.
+# Checks that the index returns the same rows as a scan of the table.
 sub check_index
 {
 	my ($node, $table, $rows, $name) = @_;
@@ -63,13 +63,14 @@ sub check_index
 	my $by_scan = 'SET enable_bitmapscan = off;';
 
 	like($node->safe_psql('postgres', "$by_index EXPLAIN SELECT 1 $query"),
-		qr/Bitmap Index Scan on ${table}_k/, "$name: index of $table is used");
+		qr/Bitmap Index Scan on ${table}_k/, "$name: plan uses ${table}_k");
 	unlike($node->safe_psql('postgres', "$by_scan EXPLAIN SELECT 1 $query"),
-		qr/_k/, "$name: index of $table is not used");
+		qr/_k/, "$name: plan does not use ${table}_k");
 	my $found = $node->safe_psql('postgres', "$by_index $list");
 	is($found, $node->safe_psql('postgres', "$by_scan $list"),
-		"$name: index of $table has what the table has");
-	like($found, $rows ? qr/^[1-9]\d{3,}\|/ : qr/^0\|/, "$name: rows in $table");
+		"$name: index of $table returns the rows of the table");
+	like($found, $rows ? qr/^[1-9]\d{3,}\|/ : qr/^0\|/,
+		"$name: number of rows in $table");
 }
 
 sub crash
@@ -78,7 +79,7 @@ sub crash
 	my $start;
 	my (%ends, %writers);
 
-	# on a busy machine one process may load all slices
+	# on a busy machine, one process may write all slices
 	foreach my $try (1 .. 20)
 	{
 		$node->safe_psql('postgres', $unbuild) if $try > 1;
@@ -90,7 +91,7 @@ sub crash
 		last if keys %writers > 1;
 	}
 	cmp_ok(scalar keys %ends, '>=', 7, "$name: built in slices");
-	cmp_ok(scalar keys %writers, '>', 1, "$name: by several processes");
+	cmp_ok(scalar keys %writers, '>', 1, "$name: several processes wrote slices");
 	$node->stop('immediate');
 	$node->start;
 	check_index($node, 't', 1, $name);
@@ -116,7 +117,7 @@ $replica->init_from_backup($primary, 'base', has_streaming => 1);
 $replica->start;
 crash($primary, 'full WAL');
 
-# The replica has the index too, as a replica and after its promotion.
+# The index must also work on the replica, before and after its promotion.
 $primary->safe_psql('postgres', 'DELETE FROM t WHERE i % 3 = 0; VACUUM t');
 $primary->wait_for_catchup($replica);
 check_index($replica, 't', 1, 'replica');

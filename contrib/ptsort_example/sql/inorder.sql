@@ -1,6 +1,6 @@
--- A table copied in the order of an index.
+-- Copies a table in the order of an index.
 CREATE EXTENSION ptsort_example CASCADE;
-LOAD 'ptsort_test';	-- settings that force a path
+LOAD 'ptsort_test';	-- settings that force rare paths
 CREATE TABLE rows (n int, name text, gone int, big text);
 ALTER TABLE rows ALTER big SET STORAGE EXTERNAL;
 INSERT INTO rows SELECT hashint4(i) % 1000, CASE WHEN i % 9 > 0 THEN md5(i::text) END, 1, repeat('x', i % 7 * CASE i % 100 WHEN 0 THEN 2000 ELSE 1 END)
@@ -12,8 +12,8 @@ CREATE INDEX rows_n ON rows (n DESC);
 CREATE INDEX rows_name ON rows (upper(name) COLLATE "C" NULLS FIRST, late);
 CREATE TABLE copy (n int, name text, gone int, big text, late int);
 ALTER TABLE copy DROP gone;
--- The number of copied rows, of rows at another place than ORDER BY puts them,
--- and of rows that are not in the table.
+-- Returns the number of copied rows, of rows not at the position that ORDER BY
+-- gives them, and of rows that only one of the two tables has.
 CREATE FUNCTION copied(index regclass, key text, OUT copied bigint, OUT misplaced bigint, OUT different bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -32,7 +32,7 @@ SELECT * FROM copied('rows_name', 'coalesce(upper(name) COLLATE "C", ''''), late
 RESET ptsort_test.spill_entries;
 RESET maintenance_work_mem;
 
--- Mistakes.
+-- Invalid calls.
 SELECT copy_in_order('rows_n', 'rows');
 SELECT copy_in_order(0, 'copy');
 SELECT copy_in_order('rows_n', 'pg_views');

@@ -1,6 +1,6 @@
--- The median of a table's column, sorted by the leader and workers.
+-- The leader and workers compute the median of a table's column.
 CREATE EXTENSION ptsort_example CASCADE;
-LOAD 'ptsort_test';	-- settings that force a path
+LOAD 'ptsort_test';	-- settings that force rare paths
 CREATE TABLE numbers (pad text, n bigint, small int);
 INSERT INTO numbers SELECT repeat('x', i % 50), CASE WHEN i % 10 > 0 THEN hashint8(i) END FROM generate_series(1, 100000) i;
 CREATE FUNCTION medians(workers int, OUT parallel bigint, OUT same bool)
@@ -16,7 +16,7 @@ SELECT table_median('numbers', 'n');
 RESET client_min_messages;
 SELECT workers, m.* FROM generate_series(1, 4) workers, medians(workers) m;
 
--- Each process writes runs; then no worker can start.
+-- In the first test, each process writes runs; in the second, no worker can start.
 SET ptsort_test.spill_entries = 1000;
 SET ptsort_test.merge_order = 2;
 SELECT workers, m.* FROM generate_series(1, 2) workers, medians(workers) m;
@@ -35,13 +35,13 @@ SET client_min_messages = debug1;
 SELECT table_median('temporary', 'n');
 RESET client_min_messages;
 
--- Few values, and none.
+-- A table with one value, and a table without values.
 DELETE FROM numbers WHERE ctid <> (SELECT min(ctid) FROM numbers WHERE n IS NOT NULL);
 SELECT * FROM medians(2);
 UPDATE numbers SET n = NULL;
 SELECT * FROM medians(2);
 
--- Mistakes.
+-- Invalid calls.
 SELECT table_median('numbers', 'small');
 SELECT table_median('numbers', 'nothing');
 SELECT table_median('pg_views', 'viewname');

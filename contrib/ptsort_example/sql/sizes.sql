@@ -1,5 +1,5 @@
--- The number of workers: 0, 1, -1, 2^31, 2^62, 2^63 - 1, and the largest int4,
--- which requests all of the server's workers.
+-- Requests 0, 1, -1, 2^31, 2^62 and 2^63 - 1 workers, and the largest int4, which
+-- stands for all of the server's workers.
 CREATE EXTENSION ptsort_example CASCADE;
 CREATE TABLE sizes AS SELECT i::int8 * 7919 % 10007 AS n FROM generate_series(1, 10000) i;
 CREATE FUNCTION sizes_try(query text) RETURNS text LANGUAGE plpgsql AS $$

@@ -1,5 +1,5 @@
--- Random access: rescan, backward, mark and restore, against a cursor over the
--- sorted array.
+-- Random access: compares rescan, backward reads, mark and restore with a cursor
+-- over the sorted array.
 CREATE FUNCTION access(merge_order int, spill_entries int, variant text, index regclass, n int,
 	OUT tuples int8, OUT runs int8)
 LANGUAGE plpgsql AS $$
@@ -11,7 +11,7 @@ BEGIN
 						  null_every => 20, distinct_keys => n / 2) s;
 END $$;
 
--- In memory, in one run, with runs within the merge order, with more runs.
+-- In memory, in one run, with runs within the merge order, and with more runs.
 SELECT variant, n, merge_order, spill, a.tuples,
 	   CASE WHEN n >= 500 THEN a.runs > 1 END AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
@@ -21,7 +21,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 access(merge_order, spill, variant, 'shape_text_i', n) a
 ORDER BY 1, 2, 3, 4;
 
--- Tuples larger than a block, than a buffer, than the budget.
+-- Tuples larger than a block, larger than a buffer, and larger than the budget.
 SELECT width, s.tuples
 FROM (VALUES (30, 30000), (60, 100000), (9, 3000000)) v (n, width),
 	 ptsort_test_sort('tuple', 'shape_int8_i', n, width => width, random_access => true) s;

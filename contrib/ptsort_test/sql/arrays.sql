@@ -1,4 +1,4 @@
--- Sorts of arrays by SQL, against the server's ORDER BY.
+-- Sorts arrays from SQL, and compares with the server's ORDER BY.
 SELECT ptsort_test_array('{3,NULL,1,2}'::int4[], '<(int4,int4)');
 SELECT ptsort_test_array('{3,NULL,1,2}'::int4[], '>(int4,int4)', true);
 SELECT ptsort_test_array('{}'::int4[], '<(int4,int4)');
@@ -33,7 +33,7 @@ SELECT
 		array_agg(make_interval(secs => x % 1000000) ORDER BY x % 1000000) AS interval
 FROM n;
 
--- Toasted, compressed and short values come out plain and complete.
+-- Toasted, compressed and short values come out uncompressed and complete.
 CREATE TABLE toasted (k text COLLATE "C");
 ALTER TABLE toasted ALTER k SET STORAGE EXTERNAL;
 INSERT INTO toasted SELECT repeat(md5((i % 50)::text), 300) || i FROM generate_series(1, 200) i;

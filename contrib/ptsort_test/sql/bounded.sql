@@ -1,5 +1,5 @@
--- Bounded sorts: the first tuples of the order, for every budget, length of
--- runs and order of the input; with bound >= n, all of them, as without bound.
+-- Bounded sorts return the first tuples in order, for every budget, length of
+-- runs and order of the input.  With bound >= n, they return all tuples.
 CREATE FUNCTION bounded(merge_order int, spill_entries int, learn int, variant text, index regclass,
 	n int, budget_kb int, pattern text, distinct_keys int, bound int8, access bool, stable bool,
 	OUT tuples int8, OUT checksum int8, OUT runs int8)
@@ -27,14 +27,14 @@ WHERE (index <> 'shape_own_i'::regclass OR keys = 0 AND bound IN (1, 50)) AND (v
 GROUP BY variant, index, stable
 ORDER BY variant COLLATE "C", index::text COLLATE "C", stable;
 
--- The wanted tuples do not fit in memory, or barely, or easily.
+-- The first tuples do not fit in memory, barely fit, or easily fit.
 SELECT variant, bound, s.tuples, s.runs > 0 AS runs
 FROM unnest('{datum,tuple}'::text[]) variant,
 	 unnest('{100,8000,12000,30000,60000}'::int[]) bound,
 	 ptsort_test_sort(variant, 'shape_text_i', 60000, width => 40, stable => true, bound => bound) s
 ORDER BY variant COLLATE "C", bound;
 
--- Large images, which have chunks of their own, among small ones.
+-- Large images, which have chunks of their own, among small images.
 SELECT bound, width, s.tuples, s.runs > 0 AS runs
 FROM (VALUES (3, 9000), (100, 9000), (700, 9000), (10, 300000)) v (bound, width),
 	 ptsort_test_sort('tuple', 'shape_int8_i', 1000, 2048, width => width, stable => true, bound => bound) s;
@@ -44,7 +44,7 @@ SELECT pattern, s.tuples, s.runs, s.peak_memory < 200000 AS memory, s.comparison
 FROM unnest('{random,ascending}'::text[]) pattern,
 	 ptsort_test_sort('tuple', 'shape_int8_i', 20000, width => 200, pattern => pattern, bound => 100) s;
 
--- With resets.
+-- Bounded sorts with resets.
 SELECT variant, index, bound, access, checked > 20 AS checked, method, space, most_memory < 500000 AS memory
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_default_i}'::regclass[]) index,

@@ -1,6 +1,6 @@
--- Index builds by ptsort_parallel(): slices and a stream, with and without
--- workers.  The function checks every call of a callback; this file tests
--- everything else.
+-- Index builds by ptsort_parallel(): in slices and as a stream, with and without
+-- workers.  The test function checks every call of a callback; this file
+-- tests everything else.
 CREATE TABLE build (k int8, pad text);
 INSERT INTO build SELECT (i * 7919) % 20011, 'row ' || i
 	FROM generate_series(1, 20010) i;
@@ -8,13 +8,13 @@ CREATE INDEX build_k ON build (k);
 SELECT count(*), sum(k) FROM build;
 LOAD 'ptsort';
 SET ptsort_test.slices = 12;
--- alone: one slice with all tuples, or a stream
+-- without workers: one slice with all tuples, or a stream
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices');
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream');
 -- with workers: twelve slices, or a stream
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices', workers => 2);
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream', workers => 2);
--- the same through runs in files
+-- with and without workers, through runs in files
 SET ptsort_test.spill_entries = 3000;
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices');
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream');
@@ -26,7 +26,7 @@ SET ptsort_test.leader_participates = off;
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices', workers => 2);
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream', workers => 2);
 RESET ptsort_test.leader_participates;
--- the caller requests workers, but none can start
+-- the caller requests workers, but no worker can start
 SET max_parallel_workers = 0;
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices', workers => 2);
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream', workers => 2);

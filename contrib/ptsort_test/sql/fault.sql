@@ -1,5 +1,5 @@
--- Each named point of the sort raises an error: the error is clean, nothing is
--- left behind, and the session goes on.
+-- Raises an error at each named point of a sort.  The server must report the
+-- error, the sort must leave nothing behind, and the session must go on.
 LOAD 'ptsort_test';
 SET ptsort_test.fault = 'a point:0';
 SET ptsort_test.fault = 'a point:1:dance';
@@ -14,7 +14,7 @@ SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2)
 CREATE TEMP TABLE points AS SELECT point FROM ptsort_test_fault_points();
 SELECT point FROM points ORDER BY point COLLATE "C";
 
--- Runs a sort with a fault; returns the error, or the result.
+-- Runs a sort with a fault; returns the error or the number of tuples.
 CREATE FUNCTION with_fault(point text, workers int, location text) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -37,8 +37,8 @@ SELECT point, with_fault(point, 2, 'worker') AS worker FROM points ORDER BY poin
 SELECT ptsort_test_temp_files();
 SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);
 
--- The leader notices a worker that exits, and a slow one that is then
--- cancelled.
+-- The leader notices a worker that exits.  Then the leader's statement times out
+-- because of a slow worker.
 \set VERBOSITY terse
 SET ptsort_test.fault = 'sort: perform:1:fatal:worker';
 SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);

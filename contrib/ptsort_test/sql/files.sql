@@ -1,10 +1,10 @@
--- Temporary files: segments of 1 GB, and pieces that lie in two of them.
+-- Temporary files have segments of 1 GB; some pieces lie in two segments.
 
 SELECT shared, ptsort_test_file(shared, 300000,
 	ARRAY[0, 300000, 1073741824 - 300000, 1073741824 - 1, 2147483648 - 150000])
 FROM unnest(ARRAY[false, true]) shared;
 
--- Files take only the space of the written pieces, and none is left.
+-- The test leaves no temporary file behind.
 SELECT ptsort_test_temp_files();
 
 -- temp_file_limit counts all of a file's segments.

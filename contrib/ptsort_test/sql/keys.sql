@@ -1,4 +1,4 @@
--- The key that each sort uses, and that the sort's result is right.
+-- Tests which key each sort uses, and that the sort's result is right.
 CREATE TABLE shape_libc (k text COLLATE "en_US.utf8", k2 int8, pad text);
 CREATE INDEX shape_libc_i ON shape_libc (k, k2 DESC);
 CREATE TABLE shape_libc_down (k text COLLATE "en_US.utf8", pad text);
@@ -10,15 +10,15 @@ CREATE INDEX shape_packed_i ON shape_packed (k DESC, k2 NULLS FIRST, k3, k4 DESC
 CREATE TABLE shape_wide (k uuid, k2 int8, k3 numeric, pad text);
 CREATE INDEX shape_wide_i ON shape_wide (k, k2, k3);
 
--- Few tuples in an ICU collation have the server's abbreviated keys, until
--- this process has used the collation's tables, as it does for more than half
--- of its memory
+-- A sort of few tuples in an ICU collation uses the server's abbreviated keys
+-- until this process loads the collation's tables.  A sort that fills more than
+-- half of its memory loads them.
 CREATE FUNCTION key_of(n int, kb int) RETURNS text LANGUAGE sql AS
 	$$SELECT s.key FROM ptsort_test_sort('tuple', 'shape_icu_i', n, kb, null_every => 11) s$$;
 SELECT key_of(5000, 16384) AS before, key_of(15000, 1024) AS many, key_of(5000, 16384) AS after;
 
--- Few tuples learn nothing, more tuples do; datums without images; also
--- spilled
+-- A sort of few tuples does not learn; a sort of more tuples does.  Includes
+-- datums without images, and spilled sorts.
 SELECT variant, index, n, s.tuples = n AS complete, s.runs > 1 AS runs, s.key,
 	   s.comparisons <= 4 * n AS few_comparisons
 FROM unnest('{datum,tuple,index}'::text[]) variant,
@@ -43,11 +43,11 @@ FROM unnest('{shape_libc_i,shape_icu_i,shape_text_i}'::regclass[]) index,
 	 (VALUES (5000, 16384, 'ascending'), (5000, 16384, 'descending'), (20000, 1024, 'ascending')) v (n, kb, pattern),
 	 ptsort_test_sort('tuple', index, n, kb, pattern => pattern) s
 ORDER BY 1, 2, 4;
--- More tuples than the key would learn from get no words either
+-- Text in order gets no words, even if it has more tuples than a key learns from
 SELECT s.tuples, s.runs, s.key, s.comparisons FROM ptsort_test_sort('datum', 'shape_libc_i', 450000, 65536, pattern => 'ascending') s;
 
--- The same order for every sample that the key learns from, and for every
--- budget
+-- The order is the same for every sample that the key learns from, and for every
+-- budget.
 CREATE FUNCTION key_checksum(learn int, spill int, class text, variant text, index regclass,
 	keys int, kb int, workers int, OUT checksum int8, OUT runs int8)
 LANGUAGE plpgsql AS $$
@@ -69,9 +69,9 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- In parallel one participant learns for all: the leader reads, or all read
--- slices
-SET ptsort_test.learn_tuples = 0;	-- otherwise learning would not pay
+-- In a parallel sort, one participant learns for all.  The leader reads a
+-- stream, or all participants read slices.
+SET ptsort_test.learn_tuples = 0;	-- by default, these sorts do not learn
 SELECT variant, index, slices, s.tuples, s.key, s.comparisons < 4 * s.tuples AS few_comparisons
 FROM unnest('{datum,tuple}'::text[]) variant,
 	 unnest('{shape_libc_i,shape_mixed_i,shape_text_i,shape_icu_i,shape_int8_i,shape_uuid_i}'::regclass[]) index,
@@ -99,13 +99,13 @@ SELECT index, key_memory('auto', 'datum', index, 20000) < 0.9 * key_memory('pref
 FROM unnest('{shape_int8_i,shape_bool_i}'::regclass[]) index;
 SELECT key_memory('auto', 'tuple', 'shape_libc_i', 1999) < key_memory('auto', 'tuple', 'shape_libc_i', 2000) - 10000 AS less;
 
--- Values of varlena types shorter than any image, and nulls among them
+-- Values of varlena types that are shorter than any image, and nulls among them
 SELECT ptsort_test_array(ARRAY['b', NULL, '', 'abcd', 'a', '', NULL, 'abc', repeat('x', 100000)]::text[], '<(text,text)', nulls) =
 	(SELECT array_agg(v ORDER BY CASE WHEN nulls THEN v IS NOT NULL ELSE v IS NULL END, v)
 	 FROM unnest(ARRAY['b', NULL, '', 'abcd', 'a', '', NULL, 'abc', repeat('x', 100000)]::text[]) v) AS same
 FROM unnest('{t,f}'::bool[]) nulls;
 
--- A failing allocation, or a fault, while a sort learns leaves nothing behind
+-- A fault while a sort learns leaves nothing behind
 CREATE FUNCTION key_attempt(fault text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('ptsort_test.fault', fault, false);

@@ -1,4 +1,4 @@
--- Each misuse by a caller ends in an error that states the mistake.
+-- Each misuse by a caller must raise an error that states the mistake.
 \set SHOW_CONTEXT never
 SELECT ptsort_test_misuse('get before perform');
 SELECT ptsort_test_misuse('put after perform');
@@ -73,7 +73,7 @@ SELECT ptsort_test_misuse('get a heap tuple of datums');
 SELECT ptsort_test_misuse('put a heap tuple among datums');
 DROP TABLE misuse;
 SELECT ptsort_test_misuse('another API version');
--- (without the numbers of functions, which may change)
+-- terse messages: the number of functions in the details may change
 \set VERBOSITY terse
 SELECT ptsort_test_misuse('larger API table');
 SELECT tuples FROM ptsort_test_sort('datum', 'shape_int8_i', 100);

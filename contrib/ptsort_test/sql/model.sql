@@ -1,4 +1,4 @@
--- ptsort against the server's tuplesort: both get the same slots.  The
+-- Compares ptsort with the server's tuplesort: both get the same slots.  The test
 -- function compares every output tuple with the server's, in every mode.
 SET enable_indexscan = off;
 SET enable_indexonlyscan = off;
@@ -38,8 +38,8 @@ EXCEPTION WHEN internal_error THEN
 	RAISE EXCEPTION '%, in mode %, %: %', SQLERRM, $1.mode, variant, query;
 END $$;
 
--- Each type that has an order: a number in, a value out, and special values.
--- The user's types are those of setup.sql and these.
+-- Each type that has an order: an expression for a value from a number, and
+-- special values.  Some types are user-defined, here or in setup.sql.
 CREATE TYPE color AS ENUM ('red', 'green', 'blue', 'Zebra', '');
 ALTER TYPE color ADD VALUE 'first' BEFORE 'red';
 CREATE DOMAIN words AS text COLLATE "C" CHECK (length(VALUE) < 10000);
@@ -91,8 +91,8 @@ INSERT INTO kinds VALUES
 	('small', '(h % 1000)::int4', '{}'),
 	('model_pair', 'ROW((h % 10)::int4, h::text)', '{"(,)","(1,)"}');
 
--- All types are covered: an example of arrays, ranges and so on stands for all
--- of them.
+-- The table covers all types with an order: one array type stands for all array
+-- types, one range type for all range types, and so on.
 SELECT opcintype::regtype FROM pg_opclass
 WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'btree') AND opcdefault AND oid < 16384
 	AND opcintype NOT IN (SELECT type::regtype::oid FROM kinds)
@@ -106,8 +106,8 @@ FROM (SELECT g, hashint8extended(g %% %s, 3) & 4611686018427387903 AS h FROM gen
 	(SELECT string_agg(format('WHEN g %% 37 = %s THEN %L::%s', i, special, $1.type), ' ')
 	 FROM unnest($1.specials) WITH ORDINALITY u (special, i)), $1.expression, $1.type, distinct_values, rows) $$;
 
--- As the first of two columns and alone, in both directions, with nulls at
--- either end: each mode tests two of the four combinations.
+-- Each type is the first of two columns or the only column.  Each mode tests two
+-- of the four combinations of direction and position of nulls.
 SELECT variant, mode, count(*) AS sorts, min(s.tuples) AS tuples, max(s.tuples) AS of_tuples,
 	count(DISTINCT type) AS types
 FROM kinds, modes,
@@ -119,15 +119,15 @@ FROM kinds, modes,
 WHERE (hashtext(type || mode) + seed) % 2 = 0
 GROUP BY variant, mode ORDER BY variant, mode COLLATE "C";
 
--- Users' operator classes, and other classes than the default.
+-- User-defined operator classes, and classes that are not the default.
 SELECT count(DISTINCT operator) AS operators, count(*) AS sorts, min(s.tuples) AS least
 FROM modes, (VALUES ('g::int8 * 7', '<%'), ('g::int8 * 7', '>%'), ('md5(g::text)', '~<~'), ('md5(g::text)', '~>~'),
 		('ROW(g % 7, g::text)', '*<'), ('ROW(g % 7, g::text)', '*>')) v (expression, operator),
 	LATERAL model(modes, format('SELECT %s AS k, g FROM generate_series(1, 200) g ORDER BY k USING %s', expression, operator),
 		'tuple', 'plan', 5) s;
 
--- Strings, by every collation of some list, including ICU collations that
--- treat different strings as equal.
+-- Strings in several collations, including ICU collations that treat different
+-- strings as equal.
 CREATE COLLATION level1 (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
 CREATE COLLATION shifted (provider = icu, locale = 'en-u-ka-shifted-ks-level3', deterministic = false);
 CREATE TABLE strings (style text, expression text);
@@ -148,8 +148,8 @@ FROM strings, modes, (VALUES ('tuple'), ('datum')) v (variant),
 WHERE mode IN ('in memory', 'in memory, learned', 'many passes', 'slices, stable')
 GROUP BY variant ORDER BY variant;
 
--- Rows of every width and shape, in slots of every kind: dropped columns,
--- columns that older rows lack, values compressed, out of line, and expanded.
+-- Rows of every width, in slots of every kind, with dropped columns, columns that
+-- older rows lack, and values that are compressed, out of line or expanded.
 CREATE TABLE mixed (id int, gone text, k1 int8, k2 text COLLATE "C", k3 numeric, long text, packed text, pad text);
 ALTER TABLE mixed ALTER long SET STORAGE EXTERNAL;
 INSERT INTO mixed SELECT g, 'gone', g % 7, left(md5((g % 30)::text), g % 4), (g % 5)::numeric(5,2), repeat(md5(g::text), CASE WHEN g % 50 = 0 THEN 100 ELSE 0 END),
@@ -178,7 +178,7 @@ FROM modes, unnest('{0,1,7,30}'::int[]) others, unnest('{1,3,5}'::int[]) keys,
 	LATERAL model(modes, query, 'tuple', 'plan', 3) s
 GROUP BY others, keys ORDER BY others, keys;
 
--- Orders of input.
+-- Different orders of the input.
 CREATE TABLE patterns (pattern text, expression text);
 INSERT INTO patterns VALUES ('ascending', 'g'), ('descending', '-g'), ('constant', 'g - g'), ('few', 'g % 3'), ('in parts', '(g % 4) * 1000 + g'),
 	('repeated', 'g / 40'), ('mixed', '(g * 7919) % 1000'), ('neighbours', 'g # 1'), ('skewed', 'power(g % 20 / 20.0, 8) * 100'), ('nulls', 'nullif(g, g)');
@@ -187,7 +187,7 @@ FROM modes, patterns, (VALUES ('tuple', ', g, md5(g::text)'), ('datum', '')) v (
 	LATERAL model(modes, format('SELECT %s %s FROM generate_series(1, 400) g ORDER BY 1', expression, others), variant, 'plan', 1) s
 GROUP BY variant, mode ORDER BY variant, mode COLLATE "C";
 
--- Only the first tuples.
+-- Bounded sorts, which return only the first tuples.
 SELECT variant, bound, count(*) AS sorts, min(s.tuples) AS least
 FROM patterns, (VALUES ('tuple', ', g, md5(g::text)'), ('datum', '')) v (variant, others), unnest('{1,10,399,1000}'::int[]) bound,
 	(VALUES (false, 1), (true, 3)) o (stable, rounds),
@@ -195,15 +195,15 @@ FROM patterns, (VALUES ('tuple', ', g, md5(g::text)'), ('datum', '')) v (variant
 		bound => bound, stable => stable, rounds => rounds, random_access => stable) s
 GROUP BY variant, bound ORDER BY variant, bound;
 
--- No tuples, and few; more participants than tuples.
+-- Zero, one and two tuples; more participants than tuples.
 SELECT variant, n, participants, slices, s.tuples
 FROM (VALUES ('tuple'), ('datum')) v (variant), generate_series(0, 2) n, (VALUES (0, false), (3, false), (3, true)) p (participants, slices),
 	LATERAL ptsort_test_model(format('SELECT md5(g::text) FROM generate_series(1, %s) g ORDER BY 1', n), variant,
 		participants => participants, slices => slices, random_access => participants = 0) s
 ORDER BY 1, 2, 3, 4;
 
--- Memory that is in fact full, and large tuples; with more memory, all tuples
--- fit.
+-- Sorts that really fill their memory, and large tuples; with more memory, all
+-- tuples fit.
 SELECT kb, variant, query, s.tuples, s.runs > 1 AS runs, s.peak_memory <= kb * 1024 OR query LIKE '%repeat%' AS within_budget
 FROM unnest('{1024,2048,65536}'::int[]) kb,
 	(VALUES ('tuple', 'SELECT g, md5(g::text) FROM generate_series(1, 30000) g ORDER BY 2'),

@@ -1,6 +1,6 @@
--- ptsort_parallel(): both sources, streams and slices, with and without
--- workers.  The function checks every call of a callback; this file tests
--- everything else.
+-- ptsort_parallel(): both sources, as streams and in slices, with and without
+-- workers.  The test function checks every call of a callback; this file
+-- tests everything else.
 CREATE TABLE onecall (k int8, k2 int4, c text COLLATE "C", w text COLLATE "en-x-icu", pad text);
 INSERT INTO onecall SELECT CASE WHEN i % 50 > 0 THEN (i * 7919) % 20011 END, i % 7,
 		md5((i % 5000)::text), 'word ' || chr(224 + i % 30) || (i * 31) % 999, 'row ' || i
@@ -8,8 +8,8 @@ INSERT INTO onecall SELECT CASE WHEN i % 50 > 0 THEN (i * 7919) % 20011 END, i %
 LOAD 'ptsort';
 SET ptsort_test.slices = 12;
 
--- Sorts and compares with the server; returns the participants, and the
--- differences.
+-- Sorts and compares the result with the server's; returns the number of
+-- participants, and any differences.
 CREATE FUNCTION onecall(keys text[], operators regoperator[], order_by text, variant text DEFAULT 'tuple',
 	workers int DEFAULT 2, slices bool DEFAULT false, nested bool DEFAULT false,
 	hold_back bool DEFAULT false, budget_kb int DEFAULT 8192, tab regclass DEFAULT 'onecall')
@@ -43,7 +43,7 @@ SELECT variant, order_by, onecall(keys, operators, order_by, variant, 0) AS alon
 	onecall(keys, operators, order_by, variant) AS stream,
 	onecall(keys, operators, order_by, variant, slices => true) AS slices
 FROM onecall_keys ORDER BY n;
--- through runs in files
+-- sorts through runs in files
 SET ptsort_test.spill_entries = 1000;
 SELECT variant, order_by, onecall(keys, operators, order_by, variant, 0, budget_kb => 1024) AS alone,
 	onecall(keys, operators, order_by, variant, budget_kb => 3072) AS stream,
@@ -51,7 +51,7 @@ SELECT variant, order_by, onecall(keys, operators, order_by, variant, 0, budget_
 FROM onecall_keys ORDER BY n;
 RESET ptsort_test.spill_entries;
 
--- participants
+-- different numbers of participants
 \set by_k '\'{k}\', \'{"<(int8,int8)"}\', \'k\''
 SELECT onecall(:by_k, slices => true, workers => 0);
 SET ptsort_test.leader_participates = off;
@@ -74,9 +74,9 @@ SELECT onecall(:by_k, tab => 'onecall_serial'), onecall(:by_k, tab => 'onecall_s
 CREATE TABLE onecall_none (LIKE onecall);
 SELECT onecall(:by_k, tab => 'onecall_none'), onecall(:by_k, tab => 'onecall_none', slices => true);
 
--- Text: words that one participant learns for all; the server's abbreviated
--- keys where ptsort does not use the collation's tables; comparisons.  (A key
--- would learn nothing from this few tuples.)
+-- Text: words that one participant learns for all; the server's abbreviated keys
+-- if ptsort does not use the collation's tables; or only comparisons.  (Without
+-- the setting, a sort of this few tuples would not learn.)
 SET ptsort_test.learn_tuples = 0;
 CREATE TABLE onecall_words AS SELECT md5(i::text) COLLATE "en-x-icu" AS w, 'row ' || i AS pad FROM generate_series(1, 20000) i;
 CREATE FUNCTION onecall_text(workers int DEFAULT 2)
@@ -110,7 +110,7 @@ ROLLBACK TO s;
 SELECT onecall(:by_k);
 ROLLBACK;
 
--- numbers of a callback, and both sources together
+-- numbers that a callback puts; numbers and rows of the table in one sort
 CREATE FUNCTION onecall_numbers(n bigint, workers int, slices bool) RETURNS text LANGUAGE sql AS $$
 SELECT concat_ws(', ', participants || ' participants', tuples || ' tuples', rows || ' rows',
 	CASE WHEN digest <> (SELECT md5(coalesce(string_agg(hashtext(k::text)::text, ' ' ORDER BY k), ''))
@@ -128,10 +128,10 @@ SELECT participants, tuples, digest = (SELECT md5(string_agg(hashtext(k::text)::
 	FROM (SELECT k FROM onecall ORDER BY k LIMIT 10) first) AS same
 FROM ptsort_test_parallel('onecall', '{k}', '{"<(int8,int8)"}', reads => 10);
 
--- only begin: puts unchanged rows
+-- begin is the only callback: ptsort puts the rows unchanged
 SELECT participants, tuples FROM ptsort_test_parallel('onecall', '{k}', '{"<(int8,int8)"}', ops => 'ptsort_test_parallel_least');
 
--- errors in callbacks; nothing is left, and the next sort is right
+-- errors in callbacks leave nothing behind, and the next sort is right
 \set VERBOSITY terse
 CREATE FUNCTION onecall_fails(fail text, slices bool DEFAULT false, workers int DEFAULT 2) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -149,7 +149,7 @@ FROM unnest('{begin worker, put worker, fill worker}'::text[]) fail;
 RESET ptsort_test.leader_participates;
 SELECT onecall_fails('put leader', workers => 0), onecall_fails('read_slices leader', true), onecall_fails('read_slices worker', true),
 	onecall_fails('no slices', true), onecall_fails('no slices', true, workers => 0);
--- slices with unread tuples
+-- processes that do not read all tuples of their slices
 SELECT onecall_fails('', true), onecall_fails('', true, workers => 0);
 SELECT onecall(:by_k);
 SELECT ptsort_test_temp_files();
@@ -163,7 +163,7 @@ SELECT ptsort_test_parallel(NULL, ops => 'ptsort_test_parallel_table');
 SELECT ptsort_test_parallel(NULL, ops => 'ptsort_test_build_none');
 CREATE VIEW onecall_query AS SELECT * FROM onecall;
 SELECT ptsort_test_parallel('onecall_query', '{k}', '{"<(int8,int8)"}');
--- values put as rows
+-- a sort of values without a callback that puts values
 SELECT ptsort_test_parallel('onecall', '{k}', '{"<(int8,int8)"}', 'datum', ops => 'ptsort_test_parallel_least');
 
 DROP FUNCTION onecall, onecall_numbers, onecall_fails, onecall_text;

@@ -1,7 +1,7 @@
--- Real parallel workers: the leader merges their runs.
+-- Parallel sorts: the leader merges the runs of real parallel workers.
 
--- Any number of participants, with the leader's process or without: the same
--- tuples in the same order as the serial sort.
+-- Any number of participants, with or without the leader's process, returns the
+-- same tuples in the same order as the serial sort.
 SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_text_i,shape_numeric_i,shape_default_i,shape_own_i}'::regclass[]) index,
@@ -11,7 +11,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- One participant has all tuples, the others none; no participant has any.
+-- Some participants have no tuples; then no participant has tuples.
 SELECT shares, n, s.tuples
 FROM unnest(ARRAY['1,0,0', '0,1,0', '0,0,1', '0,1,1', '1,100,1']) shares, unnest('{5000,1,0}'::int[]) n,
 	 ptsort_test_sort('tuple', 'shape_int8_i', n, workers => 2,
@@ -31,7 +31,7 @@ SET ptsort_test.spill_entries = 200;
 SELECT variant, s.tuples, s.runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_text_i', 6000, workers => 2) s;
--- More runs than the merge order: a participant merges them into one.
+-- A participant with more runs than the merge order merges them into one run.
 SET ptsort_test.spill_entries = 50;
 SET ptsort_test.merge_order = 2;
 SELECT variant, s.tuples, s.runs > 200 AS runs
@@ -40,7 +40,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 RESET ptsort_test.spill_entries;
 RESET ptsort_test.merge_order;
 
--- Presorted shares, whose runs do not overlap.
+-- Pre-sorted shares, whose runs do not overlap.
 SELECT pattern, s.tuples
 FROM unnest('{ascending,descending}'::text[]) pattern,
 	 ptsort_test_sort('index', 'shape_int8_i', 50000, workers => 2, pattern => pattern) s;
@@ -49,7 +49,7 @@ FROM unnest('{ascending,descending}'::text[]) pattern,
 SELECT s.tuples
 FROM ptsort_test_sort('tuple', 'shape_int8_i', 9, workers => 2, width => 5000000) s;
 
--- A duplicate within one run, and a duplicate that only the merge can see.
+-- A duplicate within one run, and a duplicate that only the merge can find.
 \set VERBOSITY terse
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 20000, workers => 2, pattern => 'permuted', is_unique => true);
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, workers => 1, pattern => 'permuted',

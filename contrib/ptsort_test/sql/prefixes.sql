@@ -1,5 +1,5 @@
--- Strings with a shared prefix compare by the rest: where ptsort skips the
--- prefix, and where it must not.
+-- Strings with a shared prefix: tests where ptsort compares only the rests, and
+-- where ptsort must not skip the prefix.
 CREATE FUNCTION try(type text, opclass text DEFAULT '', OUT skips boolean, OUT different bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -25,7 +25,7 @@ FROM (VALUES
 	('text COLLATE "en-x-icu"', ''),
 	('text COLLATE "en_US.utf8"', 'text_pattern_ops')) v (type, opclass);
 
--- off: ptsort compares strings in full
+-- with the setting off, ptsort compares strings in full
 SET ptsort.use_collation_tables = off;
 SELECT * FROM try('text COLLATE "en_US.utf8"');
 RESET ptsort.use_collation_tables;

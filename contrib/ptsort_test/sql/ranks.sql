@@ -1,6 +1,6 @@
--- Strings that are equal in the first pass: the tables of the C library order
--- them as the library itself does, by case, accents, symbols, and kinds of
--- digits.  ptsort leaves such strings in ICU collations to ICU.
+-- Strings that are equal in the first pass.  ptsort orders them by the tables of
+-- the C library as the library does: by case, accents, symbols, and kinds of
+-- digits.  In ICU collations, ptsort lets ICU compare these strings.
 CREATE FUNCTION strings(letters text) RETURNS text[]
 LANGUAGE sql AS $$
 	SELECT array_agg(s ORDER BY s COLLATE "C") FROM (
@@ -16,7 +16,8 @@ FROM (VALUES ('en_US.utf8'), ('C.utf8'), ('en-x-icu')) c (name),
 	LATERAL (SELECT compared, different, compared - decided AS equal FROM ptsort_test_ranks(quote_ident(name)::regcollation, s)) r
 ORDER BY name COLLATE "C", letters COLLATE "C";
 
--- The first pass leaves all of these equal: they differ in case, accents, symbols.
+-- Strings that differ only in case, accents and symbols, so the first pass finds no
+-- difference.
 SELECT * FROM ptsort_test_ranks('"en_US.utf8"',
 	'{co-op,coop,Coop,CO-OP,coöp,co op,co.op,c.o.o.p,-coop,coop-,"  coop","coop  ",cöop,CÖOP}');
 -- ptsort leaves long strings to the collation

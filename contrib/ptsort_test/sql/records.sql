@@ -1,5 +1,5 @@
 -- A variant that ptsort does not know: records of 64 bytes with a key of three
--- parts.  Two words hold the key except half of its last part.
+-- parts.  Two words hold the key except for half of the last part.
 CREATE TABLE shape_record (k int4, name text COLLATE "C", number int8);
 CREATE INDEX shape_record_i ON shape_record (k, name, number);
 
@@ -11,7 +11,7 @@ FROM (VALUES (0, 'random', 65536), (1, 'random', 65536), (3, 'random', 1024), (0
 		pattern => pattern) s;
 SELECT n, s.tuples FROM unnest('{0,1,2}'::int[]) n, ptsort_test_sort('record', 'shape_record_i', n) s;
 
--- Any number of participants, one merge or slices: the order is the same.
+-- The order is the same for any number of participants, as a stream or in slices.
 SET ptsort_test.slices = 8;
 SELECT count(*) AS sorts, count(DISTINCT s.checksum) AS results, max(s.filled_slices) AS slices
 FROM (VALUES (0, true), (1, true), (1, false), (3, true), (4, false)) p (workers, leader), (VALUES (true), (false)) q (slices),
@@ -26,7 +26,7 @@ RESET ptsort_test.spill_entries;
 RESET ptsort_test.merge_order;
 RESET ptsort_test.slices;
 
--- Backward, rescanned, marked and restored: in memory, in runs.
+-- Random access: backward reads, rescan, mark and restore, in memory and in runs.
 SELECT budget_kb, s.tuples, s.runs > 1 AS runs
 FROM (VALUES (65536), (1024)) p (budget_kb),
 	 ptsort_test_sort('record', 'shape_record_i', 40000, budget_kb => budget_kb, distinct_keys => 9, random_access => true) s;

@@ -1,5 +1,5 @@
--- One sort object for many sorts: reset at every stage, in memory and with
--- runs.
+-- One sort object does many sorts.  The test resets it at every stage, in memory
+-- and with runs.
 SELECT variant, index, access, checked > 20 AS checked, method, space, runs > 0 AS runs,
 	   most_memory < 500000 AS memory
 FROM unnest('{datum,tuple,index}'::text[]) variant,

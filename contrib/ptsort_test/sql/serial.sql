@@ -1,6 +1,6 @@
--- Serial sorts: in memory and with runs, for every kind of tuple.
+-- Serial sorts of every kind of tuple, in memory and with runs.
 
--- Every shape and variant in 1 MB: the result is qsort's.  "runs" proves that
+-- Every shape and variant in 1 MB: the result equals qsort's.  "runs" proves that
 -- the larger sorts used temporary files.
 SELECT variant, index, n, s.tuples = n AS complete, s.runs > 1 AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
@@ -11,14 +11,14 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 WHERE n < 1000 OR index::text IN ('shape_int8_i', 'shape_int4_i', 'shape_text_i', 'shape_numeric_i')
 ORDER BY 1, 2, 3;
 
--- Zero tuples, one, two.
+-- Zero, one and two tuples.
 SELECT variant, n, s.tuples, s.runs, s.temp_bytes
 FROM unnest('{datum,tuple,index}'::text[]) variant, generate_series(0, 2) n,
 	 ptsort_test_sort(variant, 'shape_int4_i', n) s
 ORDER BY 1, 2;
 
--- The same tuples in the same order for every budget, merge order and run
--- length; equal keys are ordered by their bytes.
+-- Every budget, merge order and run length must return the same tuples in the
+-- same order.  Tuples with equal keys are in the order of their bytes.
 CREATE FUNCTION checksum(merge_order int, spill_entries int, variant text, index regclass,
 	n int, budget_kb int, pattern text, distinct_keys int, OUT checksum int8, OUT runs int8)
 LANGUAGE plpgsql AS $$
@@ -41,7 +41,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- Large tuples: some kilobytes, then many megabytes, then mixed with a small budget.
+-- Large tuples, from some kilobytes to many megabytes.
 SELECT n, width, s.tuples, s.runs > 1 AS runs,
 	   s.temp_bytes <= 1.1 * s.data_bytes + 1000000 AS space
 FROM (VALUES (2000, 2500), (40, 300000), (5, 8000000), (2, 30000000)) v (n, width),
@@ -62,7 +62,7 @@ FROM unnest('{tuple,index}'::text[]) variant, unnest('{1024,4096}'::int[]) kb,
 	 ptsort_test_sort(variant, 'shape_int8_i', 100000, kb) s
 ORDER BY 1, 2;
 
--- Uniqueness: only among live tuples.
+-- Unique sorts find duplicates only among live tuples.
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 20000, pattern => 'permuted', is_unique => true);
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 20000, pattern => 'permuted',
 	distinct_keys => 5000, live_rows => 0, is_unique => true);
@@ -76,9 +76,9 @@ SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 20000, pattern => '
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, pattern => 'permuted',
 	distinct_keys => 1, is_unique => true);
 
--- Input in order, or in reverse order, takes one comparison for each two
--- neighbours if comparison decides everything.  (One more shows that the order
--- is not the other one, and at most five show that there are more than three
+-- If the key has no words, a sort of input in order or in reverse order makes one
+-- comparison for each pair of neighbours.  (One more comparison finds the
+-- direction, and at most five comparisons find that there are more than three
 -- keys.)
 CREATE FUNCTION presorted(variant text, pattern text, n int, OUT more int8)
 LANGUAGE plpgsql AS $$
@@ -92,8 +92,8 @@ FROM unnest('{datum,tuple}'::text[]) variant, unnest('{ascending,descending}'::t
 	 unnest('{100,4096,30000}'::int[]) n, presorted(variant, pattern, n)
 ORDER BY variant COLLATE "C", pattern COLLATE "C", n;
 
--- Merges of large tuples stay within the budget, too: each reader holds a
--- frame (a part of its run) and a copy of one tuple.
+-- Merges of large tuples also stay within the budget: each reader holds a frame (a
+-- part of the reader's run) and a copy of one tuple.
 SELECT width, runs > 10 AS merged, peak_memory < 1.01 * 1024 * 1024 AS within_budget
 FROM unnest('{400,1000,3000,6000,9000,20000}'::int[]) width,
 	ptsort_test_sort('tuple', 'shape_int8_i', 20000000 / width, width => width);

@@ -1,4 +1,4 @@
--- The server's own sort of the same tuples, as CLUSTER does it.
+-- Compares with the server's own sort of the same tuples, as in CLUSTER.
 CREATE TABLE rows (i int8, a int4, b int8, c text, d text COLLATE "C", n numeric, u uuid, gone int, pad text) WITH (fillfactor = 80);
 ALTER TABLE rows ALTER pad SET STORAGE EXTERNAL;
 INSERT INTO rows
@@ -33,8 +33,8 @@ BEGIN
 	identical := s.identical;
 	spilled := s.runs > 0;
 END $$;
--- Rows that are updated, some in place, deleted, locked, aborted and in
--- progress: while this transaction runs, no process removes them.
+-- Updates (some in place), deletes, locks and inserts rows, and rolls some rows
+-- back.  While this transaction runs, no process removes these row versions.
 BEGIN;
 UPDATE rows SET a = NULL, later = 'x' || i WHERE i % 13 = 0;
 UPDATE rows SET free = i WHERE i % 11 = 0;
@@ -54,8 +54,8 @@ GROUP BY index
 ORDER BY index::text COLLATE "C";
 COMMIT;
 
--- Rows with equal keys are in the order of their TIDs, without a comparison if
--- one word holds the key.
+-- Rows with equal keys are in the order of their TIDs.  The sort needs no
+-- comparison if one word holds the key.
 SELECT index, s.comparisons > 0 AS compared FROM unnest('{rows_a,rows_late}'::regclass[]) index, ptsort_test_server(index) s;
 DROP FUNCTION server_tuples;
 DROP TABLE rows CASCADE;

@@ -1,10 +1,10 @@
--- Shapes for the other files: an empty table and an index of each kind.  The
--- last column is the payload that shows damage at either end.
+-- Shapes for the other tests: each is an empty table with an index.  The last
+-- column is the payload, in which the tests find damage at either end.
 CREATE EXTENSION ptsort;
 CREATE EXTENSION ptsort_test;
--- All sessions of the tests have its settings.
+-- All sessions of the tests have the settings of ptsort_test.
 ALTER DATABASE :"DBNAME" SET session_preload_libraries = 'ptsort_test';
--- PUBLIC may call none of its functions.
+-- PUBLIC may call no function of ptsort_test.
 SELECT p.oid::regprocedure FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
 WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_extension'::regclass
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'ptsort_test')
@@ -33,7 +33,7 @@ CREATE INDEX shape_float8_i ON shape_float8 (k, k2);
 CREATE TABLE shape_bool (k bool, k2 int2, pad text);
 CREATE INDEX shape_bool_i ON shape_bool (k, k2 DESC);
 
--- A btree operator class of our own: it has no words, only comparisons.
+-- A user-defined btree operator class: its keys have no words.
 CREATE FUNCTION last_digit_cmp(int8, int8) RETURNS int4
 LANGUAGE sql IMMUTABLE STRICT
 RETURN btint8cmp(abs($1 % 10), abs($2 % 10));

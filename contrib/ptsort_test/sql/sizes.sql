@@ -1,6 +1,6 @@
--- Every number that a caller can pass: 0, 1, -1, 2^31, 2^62, 2^63 - 1, and the
--- largest int4.  Either the number is out of range, and the error says so, or
--- the call succeeds.
+-- Passes 0, 1, -1, 2^31, 2^62, 2^63 - 1 and the largest int4 as every number that
+-- a caller can pass.  If the number is out of range, the error must say so;
+-- otherwise the call must succeed.
 \set SHOW_CONTEXT never
 SET max_parallel_maintenance_workers = 2;
 CREATE TABLE sizes_of (size int8);
@@ -9,7 +9,7 @@ CREATE TABLE sizes (k int8);
 INSERT INTO sizes SELECT i % 1000 FROM generate_series(1, 5000) i;
 CREATE INDEX sizes_k ON sizes (k);
 
--- Runs a query that returns a text; returns the text, or the error.
+-- Runs a query that returns a text; returns the text or the error.
 CREATE FUNCTION sizes_try(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -20,8 +20,8 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN SQLSTATE || ': ' || SQLERRM;
 END $$;
 
--- The public headers.  A block of 2^31 bytes is possible, but this test makes
--- none.
+-- The public headers.  A block of 2^31 bytes is possible, but this test makes no
+-- block of this size.
 SELECT argument, string_agg(size::text, ', ' ORDER BY ordinality) AS sizes, result
 FROM (SELECT *, sizes_try(format('SELECT ptsort_test_size(%L, %s)', argument, size)) AS result
 	FROM unnest(ptsort_test_size_arguments()) WITH ORDINALITY a (argument, place),
@@ -30,7 +30,7 @@ FROM (SELECT *, sizes_try(format('SELECT ptsort_test_size(%L, %s)', argument, si
 	OFFSET 0) a
 GROUP BY place, argument, result ORDER BY place, min(ordinality);
 
--- The same with runs and merges, for any amount of memory.
+-- The numbers for amounts of memory and tuples, with runs and merges.
 SET ptsort_test.spill_entries = 20000;
 SELECT argument, string_agg(size::text, ', ' ORDER BY ordinality) AS sizes, result
 FROM (SELECT *, sizes_try(format('SELECT ptsort_test_size(%L, %s)', argument, size)) AS result

@@ -1,8 +1,8 @@
 -- All participants merge: several processes take slices of one sort, and the
 -- leader reads the slices in order of their numbers.
 
--- Any number of processes, with the leader's or without: the same tuples in the
--- same order as the serial sort.
+-- Any number of processes, with or without the leader's, returns the same tuples
+-- in the same order as the serial sort.
 SET ptsort_test.slices = 8;
 SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
 FROM unnest('{datum,tuple,index}'::text[]) variant,
@@ -13,8 +13,8 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- Any number of slices, even more than there are tuples; borders also lie
--- between equal keys, but not between equal datums.
+-- Any number of slices, even more slices than tuples.  Borders also lie between
+-- equal keys, but not between equal datums.
 CREATE FUNCTION slices_cut(variant text, slices int, n int, distinct_keys int,
 	OUT filled bigint, OUT checksum bigint)
 LANGUAGE plpgsql AS $$
@@ -34,8 +34,8 @@ WHERE slices IN (1, 16) OR (n = 2000 AND distinct_keys = 2)
 GROUP BY variant, n, distinct_keys
 ORDER BY variant COLLATE "C", n DESC, distinct_keys;
 
--- Slices have equal shares of the tuples, at most 10 % apart, for every
--- distribution of keys: all different, few, one; of participants with unequal
+-- The numbers of tuples in the slices differ by at most 10 %.  Tests keys that are
+-- all different, few different keys and one key, and participants with unequal
 -- shares.
 SELECT variant, index, distinct_keys, pattern, shares, s.filled_slices,
 	s.largest_slice <= 1.1 * s.smallest_slice AS equal
@@ -47,7 +47,7 @@ FROM unnest('{shape_int8_i,shape_text_i}'::regclass[]) index,
 		slices => true, shares => string_to_array(shares, ',')::int[]) s
 ORDER BY index::text COLLATE "C", variant COLLATE "C", distinct_keys, pattern COLLATE "C", shares COLLATE "C";
 
--- One participant has all tuples, the others none; no participant has any.
+-- Some participants have no tuples; then no participant has tuples.
 SELECT variant, shares, n, s.tuples
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest(ARRAY['1,0,0', '0,0,1', '0,1,1', '1,100,1']) shares, unnest('{5000,1,0}'::int[]) n,
@@ -55,7 +55,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 					  shares => string_to_array(shares, ',')::int[]) s
 ORDER BY variant COLLATE "C", shares COLLATE "C", n;
 
--- Fewer workers than requested, and none.
+-- Fewer workers than requested, and no workers.
 SET max_parallel_workers = 1;
 SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_int8_i', 5000, workers => 3, slices => true);
 SET max_parallel_workers = 0;
@@ -63,7 +63,7 @@ SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_in
 	leader_takes_part => false);
 RESET max_parallel_workers;
 
--- Several sorts in one segment; presorted shares, whose runs do not overlap.
+-- Several sorts in one segment; pre-sorted shares, whose runs do not overlap.
 SELECT variant, s.tuples
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int4_i', 5000, workers => 2, sorts => 3, slices => true) s;
@@ -71,7 +71,7 @@ SELECT pattern, s.tuples, s.filled_slices > 1 AS cut
 FROM unnest('{ascending,descending}'::text[]) pattern,
 	 ptsort_test_sort('index', 'shape_int8_i', 20000, workers => 2, pattern => pattern, slices => true) s;
 
--- Each participant spills; runs merged from many runs.
+-- Each participant spills; participants merge many runs into one run.
 SET ptsort_test.spill_entries = 50;
 SET ptsort_test.merge_order = 2;
 SELECT variant, s.tuples, s.filled_slices > 1 AS cut
@@ -80,8 +80,8 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 RESET ptsort_test.spill_entries;
 RESET ptsort_test.merge_order;
 
--- The smallest budget with more data: wide tuples, and some that are larger
--- than the budget.
+-- The smallest budget with more data: wide tuples, and tuples that are larger than
+-- the budget.
 SELECT variant, s.tuples, s.data_bytes > 10 * 1024 * 1024 AS more, s.filled_slices > 1 AS cut
 FROM unnest('{tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int4_i', 6000, budget_kb => 0, workers => 3, width => 2000,
@@ -89,14 +89,14 @@ FROM unnest('{tuple,index}'::text[]) variant,
 SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('tuple', 'shape_int8_i', 9, workers => 2, width => 3000000,
 	slices => true);
 
--- The useful number of slices: for this few tuples, one.
+-- ptsort makes only one slice for 100 tuples.
 RESET ptsort_test.slices;
 SELECT variant, s.tuples, s.filled_slices
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int8_i', 100, workers => 2, slices => true) s;
 
--- Unique sorts: no duplicates, then one duplicate that only the merge can see.
--- Features that slices lack.
+-- Unique sorts without duplicates, then with a duplicate that only the merge can
+-- find.  Then a feature that slices lack: random access.
 \set VERBOSITY terse
 SET ptsort_test.slices = 8;
 SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_int8_i', 5000, workers => 2, pattern => 'permuted',
@@ -104,8 +104,8 @@ SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_in
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, workers => 1, pattern => 'permuted',
 	distinct_keys => 1, is_unique => true, slices => true);
 SELECT ptsort_test_sort('tuple', 'shape_int8_i', 10, workers => 1, slices => true, random_access => true);
--- A serial sort is one slice: in memory, from runs, from one run that the
--- caller can read in both directions.
+-- A serial sort is one slice, whether it reads from memory, from runs, or from one
+-- run with random access.
 SELECT n, random_access, s.tuples, s.runs > 0 AS runs
 FROM (VALUES (0, false), (10, false), (20000, false), (20000, true)) v (n, random_access),
 	 ptsort_test_sort('tuple', 'shape_text_i', n, slices => true, random_access => random_access,

@@ -1,13 +1,13 @@
--- Heap tuples in all roles; server.sql compares with the server's sorts of the
--- same tuples.
+-- Sorts of heap tuples in all roles.  server.sql compares sorts of the same tuples
+-- with the server's sorts.
 CREATE TABLE shape_expression (k int8, k2 text, k3 int4, pad text);
 CREATE INDEX shape_expression_i ON shape_expression ((k % 100), upper(k2) DESC, k3);
 CREATE VIEW shapes AS
 SELECT 'heap' AS variant, index
 FROM unnest('{shape_int8_i,shape_int4_i,shape_text_i,shape_icu_i,shape_default_i,shape_name_i,shape_numeric_i,shape_uuid_i,shape_own_i,shape_expression_i}'::regclass[]) index;
 
--- Serial, from memory and from runs; parallel, the leader merges; in slices: the
--- same tuples in the same order.
+-- Serial sorts (from memory and from runs), parallel sorts that the leader merges,
+-- and sorts in slices must all return the same tuples in the same order.
 CREATE FUNCTION results(v text, i regclass, n int, nulls int,
 	OUT sorts int, OUT results int, OUT memory int, OUT slices int)
 LANGUAGE sql
@@ -24,7 +24,7 @@ SELECT shapes.*, r.*
 FROM shapes, results(variant, index, 2000, 30) r
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- Runs merged from many runs; keys of lower classes.
+-- Participants merge many runs into one run.  Includes keys of lower classes.
 CREATE FUNCTION forced(v text, i regclass, class text, slices bool, OUT checksum bigint, OUT runs bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -39,22 +39,22 @@ FROM shapes, (VALUES ('auto', true), ('auto', false), ('prefix', true), ('compar
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- All keys different, one key, no key; presorted; no participant has any
--- tuple.
+-- All keys different, one key for all tuples, one tuple, and no tuple.  Some
+-- inputs are pre-sorted.
 SELECT variant, index, pattern, n, distinct_keys, s.tuples, s.comparisons > 0 AS compared
 FROM (VALUES ('heap', 'shape_int8_i'::regclass), ('index', 'shape_uuid_i')) v (variant, index),
 	 (VALUES ('ascending', 5000, 0), ('descending', 5000, 0), ('random', 5000, 1), ('random', 1, 0), ('random', 0, 0)) p (pattern, n, distinct_keys),
 	 ptsort_test_sort(variant, index, n, pattern => pattern, distinct_keys => distinct_keys, workers => 2, budget_kb => 8192) s
 ORDER BY variant COLLATE "C", pattern COLLATE "C", n, distinct_keys;
 
--- Tuples larger than a block, than a buffer, than the budget.
+-- Tuples larger than a block, larger than a buffer, and larger than the budget.
 SELECT width, s.tuples
 FROM (VALUES (30, 30000), (60, 100000), (9, 3000000)) v (n, width),
 	 ptsort_test_sort('heap', 'shape_int8_i', n, width => width, random_access => true) s;
 SELECT s.tuples
 FROM ptsort_test_sort('heap', 'shape_int8_i', 9, workers => 2, width => 5000000) s;
 
--- Several sorts in one segment; more tuples than a key of words learns from.
+-- Several sorts in one segment; more tuples than a key learns from.
 SELECT variant, s.tuples
 FROM unnest('{heap,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int4_i', 5000, workers => 2, sorts => 3) s;

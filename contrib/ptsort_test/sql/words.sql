@@ -1,15 +1,15 @@
 -- Words never contradict the operator class, for any type and direction.
 
--- Random numbers that are the same on every machine.
+-- Returns a random number that is the same on every machine.
 CREATE FUNCTION r(i int, seed int DEFAULT 0) RETURNS int8
 LANGUAGE sql IMMUTABLE RETURN hashint8extended(i, seed);
 
--- Strings of letters that collations treat in different ways.
+-- Returns a string of letters that collations treat in different ways.
 CREATE FUNCTION s(i int, len int) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN left(translate(md5(i::text), '0123456789abcdef', 'aAbB -_zZ1.cC20y'), len);
 
--- Values of a type: many random ones, and the extremes.
+-- For each type, an expression for random values, and extreme values.
 CREATE TABLE pool (type text, opclass text, items text, extremes text);
 INSERT INTO pool VALUES
 ('bool', '', 'i % 2 = 0', '{t,f}'),
@@ -68,7 +68,7 @@ INSERT INTO pool VALUES
 
 CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE DOMAIN a_domain AS int8;
--- The server's comparison without its sort support.
+-- An operator class with the server's comparison, but without sort support.
 CREATE OPERATOR CLASS named_ops FOR TYPE int8 USING btree AS
 	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
 	FUNCTION 1 btint8cmp(int8, int8);
@@ -105,7 +105,7 @@ SELECT type, opclass, w.words, w.exact, w.pairs, w.contradictions,
 	   w.least_decided >= CASE w.words WHEN 0 THEN 0 ELSE 1 END AS decided
 FROM pool, check_words(type, opclass, items, extremes) w;
 
--- By operator, with a collation of its own.
+-- Words of an operator instead of an index.
 SELECT words, contradictions, decided > 0 AS decided
 FROM ptsort_test_operator_words('<(int8,int8)', (SELECT array_agg(r(i)) FROM generate_series(1, 1000) i));
 SELECT words, contradictions, decided > 0 AS decided
