@@ -1,12 +1,12 @@
--- The server loses its relcache entries at every possible moment (only servers
--- with assertions have that setting), and every path still reaches ptsort.
+-- The server discards its caches at every possible moment (only servers with
+-- assertions can do this), and every kind of statement still uses ptsort.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 CREATE EXTENSION IF NOT EXISTS amcheck;
 CREATE TABLE caches AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 1000) i;
 CREATE FUNCTION built() RETURNS text LANGUAGE sql
 	RETURN (SELECT string_agg(concat_ws(' ', index_name, role, tuples), ', ' ORDER BY participant) FROM ptsort_last_build() WHERE tuples > 0 AND participant IS NULL);
--- a build in between, so that the next query cannot read an older report
+-- another build, so that the next query cannot read an older report
 CREATE TABLE caches_other AS SELECT 1 AS a;
 CREATE PROCEDURE other_build() LANGUAGE plpgsql AS $$
 BEGIN

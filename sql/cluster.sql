@@ -1,6 +1,6 @@
--- CLUSTER copies the table through ptsort.  The rows, the transaction data in
--- their headers, the order and the statistics are the server's, for rows in
--- every state, with one participant and with three.
+-- CLUSTER copies the table through ptsort.  The copy has the same rows, row
+-- headers, order and statistics as the server's copy, for rows in every state,
+-- with one participant and with three.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 \set SHOW_CONTEXT never
@@ -24,8 +24,8 @@ BEGIN
 	RETURN result || (SELECT concat_ws(' ', '', reltuples, relfrozenxid, relminmxid) FROM pg_class WHERE oid = tbl::regclass);
 END $$;
 
--- Copies a table by the server and by ptsort, and rolls back; returns the
--- writer
+-- Copies a table with the server and with ptsort, and rolls back.  Returns the
+-- difference, or 'same' and the number of participants.
 CREATE FUNCTION copied(tbl text, index text, workers int DEFAULT 2) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	ours bool;
@@ -56,7 +56,8 @@ BEGIN
 	RETURN 'same, ' || participants;
 END $$;
 
--- Keys of every class; with many equal keys the server could choose an order
+-- Keys of every class.  No index has many equal keys, because the server could
+-- copy these in any order.
 CREATE TABLE t (id int8, word text, few int2, num numeric, at timestamptz, pad text);
 INSERT INTO t SELECT hashint8(i), md5(i::text) || ' ' || i, i % 20, (i * 7919 % 10007) / 7.0, '2020-01-01 00:00+00'::timestamptz + i % 5003 * interval '1 day', repeat('p', i % 90)
 FROM generate_series(1, 3000) i;
@@ -70,7 +71,7 @@ CREATE INDEX t_expr ON t ((id % 1000), lower(word));
 SELECT index, copied('t', index, 0), copied('t', index, 1), copied('t', index, 2)
 FROM unnest(ARRAY['t_id', 't_word', 't_german', 't_two', 't_num', 't_at', 't_expr']) index;
 
--- with many slices, with little memory, with pages that are not full
+-- Copies with many slices, with little memory, and with pages that are not full
 SET ptsort_test.slices = 20;
 SET maintenance_work_mem = '1MB';
 SELECT copied('t', 't_word'), copied('t', 't_two');
@@ -83,7 +84,8 @@ SET ptsort_test.spill_entries = 100;
 SELECT copied('t', 't_id');
 RESET ptsort_test.spill_entries;
 
--- Rows: dead, updated, deleted, locked, in savepoints, in this transaction
+-- Dead, updated, deleted and locked rows, also in savepoints and in this
+-- transaction
 UPDATE t SET few = few + 1 WHERE id % 10 = 1;
 DELETE FROM t WHERE id % 10 = 2;
 SELECT copied('t', 't_two');
@@ -105,7 +107,8 @@ SELECT copied('t', 't_id');
 VACUUM t;
 SELECT copied('t', 't_id');
 
--- Columns: dropped, added with and without a default, so that rows grow
+-- Dropped columns, and columns added with and without a default, so that rows
+-- grow
 CREATE TABLE columns (gone text, id int, a "char", gone2 int8, b text);
 INSERT INTO columns SELECT repeat('g', i % 300), -i, 'a', i, nullif(i % 3, 1)::text FROM generate_series(1, 2000) i;
 ALTER TABLE columns DROP gone, ADD c text DEFAULT repeat('c', 300), ADD d int;
@@ -117,7 +120,7 @@ SELECT copied('columns', 'columns_id'), copied('columns', 'columns_c');
 ALTER TABLE columns ADD e text DEFAULT repeat('e', 2000);
 SELECT copied('columns', 'columns_id');
 
--- Values stored out of line, compressed, and long ones that stay inline
+-- Values stored out of line, compressed values, and long values stored inline
 CREATE TABLE stored (id int, extended text, external text, main text);
 ALTER TABLE stored ALTER external SET STORAGE EXTERNAL, ALTER main SET STORAGE MAIN;
 INSERT INTO stored SELECT i * 7919 % 997, repeat('extended ' || i, i % 40 * 100), repeat('external', i % 3 * 400), repeat(md5(i::text), i % 5 * 50)
@@ -154,7 +157,7 @@ INSERT INTO parent SELECT id, word FROM t WHERE id < 0;
 INSERT INTO child SELECT few, word, id FROM t WHERE id > 0;
 SELECT copied('parent', 'parent_word'), copied('child', 'child_word');
 
--- All partitions, each in a transaction of its own
+-- CLUSTER copies each partition in a transaction of its own
 CLUSTER parted USING parted_word;
 SELECT index_name, role, tuples FROM ptsort_last_copy() WHERE participant IS NULL;
 SELECT count(*), count(*) FILTER (WHERE word < before) FROM (SELECT word, lag(word) OVER (ORDER BY ctid) AS before FROM parted_1) s;

@@ -1,5 +1,5 @@
--- Ordinary collations where words are useless or misleading: the order is
--- still the server's.
+-- Text in ordinary collations for which words are useless or misleading: ptsort
+-- still gives the server's order.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 \set ECHO none
@@ -11,7 +11,8 @@ SET ptsort_test.learn_tuples = 0;
 CREATE EXTENSION IF NOT EXISTS citext;
 SELECT setseed(0.25);
 
--- In memory, spilled with several merges, with workers and slices
+-- Compares builds in memory, builds with several merges, and builds with
+-- workers and slices.
 CREATE FUNCTION collated_same(tbl text, columns text, kind text DEFAULT '', rest text DEFAULT '',
 	condition text DEFAULT 'true')
 RETURNS text LANGUAGE sql RETURN same_order(tbl, columns, ARRAY[
@@ -60,7 +61,7 @@ BEGIN
 END $$;
 SELECT * FROM collated_compare(ARRAY['en_US.utf8', 'collated_blind']);
 
--- Types, orders and columns
+-- Several types, orders and numbers of columns
 SELECT collated_fill('random');
 ALTER TABLE collated_t ADD v varchar(20) COLLATE "en_US.utf8", ADD b char(20) COLLATE "en_US.utf8",
 	ADD s name COLLATE "en_US.utf8", ADD c citext, ADD a text[] COLLATE "en_US.utf8";
@@ -77,9 +78,9 @@ ALTER TABLE collated_t ALTER c TYPE collated_domain;
 SELECT collated_same('collated_t', 'c'), collated_same('collated_t', 'n, c DESC');
 ALTER DOMAIN collated_domain DROP CONSTRAINT collated_domain_check;
 
--- Keys learn from the rows that come before memory is full; these rows lack
--- something: other characters, another prefix, any prefix.  Also a prefix that
--- ends within a character
+-- Keys learn from the rows that come before memory is full.  Later rows have
+-- other characters, another prefix, or no prefix.  Another test has a prefix
+-- that ends within a character.
 CREATE TABLE collated_late AS
 SELECT 'https://example.com/' || hashint4(i) AS k FROM generate_series(1, 4100) i
 UNION ALL
@@ -94,21 +95,21 @@ INSERT INTO collated_late SELECT U&'\0438\043c\044f ' || chr(1072 + i % 16) || i
 ALTER TABLE collated_late ALTER k TYPE citext;
 SELECT collated_same('collated_late', 'k');
 
--- Strings of the greatest length that fits into an index when compressed
+-- Long strings that fit into an index only because they are compressed
 ALTER TABLE collated_late ALTER k TYPE text COLLATE "en_US.utf8";
 TRUNCATE collated_late;
 INSERT INTO collated_late SELECT repeat(chr(97 + i % 2), 200000) || i % 20 FROM generate_series(1, 40) i;
 SELECT collated_same('collated_late', 'k'), collated_same('collated_late', 'k COLLATE collated_blind');
 
--- Full memory
+-- Builds that fill the memory
 TRUNCATE collated_late;
 INSERT INTO collated_late SELECT hashint4(i) FROM generate_series(1, 30000) i;
 SET maintenance_work_mem = '1MB';
 SELECT same_order('collated_late', 'k', '{"ptsort.parallel_workers = 0", "ptsort.parallel_workers = 1"}');
 RESET maintenance_work_mem;
 
--- Words leave few comparisons, and come from the collation's tables: without
--- the tables a collation of the C library has no words
+-- Words leave few comparisons.  ptsort makes words from the collation's tables;
+-- a collation of the C library has no words without these tables.
 CREATE FUNCTION collated_comparisons(name text, setting text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
 	result float8;
@@ -123,7 +124,7 @@ END $$;
 SELECT name, setting, collated_comparisons(name, setting) / collated_comparisons('ptsort_test.key_class', 'compared') < 0.2 AS few
 FROM (VALUES ('ptsort_test.key_class', 'auto'), ('ptsort.use_collation_tables', 'off')) v (name, setting);
 
--- Duplicates that are equal only by the collation
+-- Duplicates that are equal only in the collation
 CREATE TABLE collated_unique AS SELECT i, md5(i::text) AS k FROM generate_series(1, 1000) i;
 SELECT what, collated_same('collated_unique', what, 'UNIQUE')
 FROM unnest(ARRAY['k COLLATE collated_blind', 'k COLLATE collated_caseless DESC', '(k::citext)']) what;
@@ -155,8 +156,8 @@ DROP COLLATION collated_caseless;
 DROP FUNCTION same_order, rows_by_index;
 DROP SEQUENCE same_order_calls;
 
--- a prefix of all strings that ends within an element of the collation, if the
--- server has that collation: no comparison contradicts its tables
+-- All strings share a prefix that ends within a collating element of br_FR.  If
+-- the server has br_FR, no comparison contradicts the tables of the collation.
 CREATE TABLE collated_prefix AS
 SELECT CASE WHEN i % 2 = 0 THEN 'c''h' ELSE 'c''z' END || md5(i::text) AS x FROM generate_series(1, 100000) i;
 DO $$DECLARE

@@ -1,6 +1,5 @@
--- The number of comparisons of a sort: none where words decide, and at most
--- two for each tuple of random text in "C", for any memory and number of
--- workers.
+-- The number of comparisons of a sort: none if words decide, and at most two
+-- for each tuple of random text in "C", with any memory and number of workers.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_maintenance_workers = 4;

@@ -1,11 +1,12 @@
--- Builds that fail: the message, SQLSTATE and hints are the server's, nothing
--- is left behind, and the same session then builds (see attempt() in
+-- Builds that fail have the server's message, SQLSTATE and hint, and leave
+-- nothing behind.  The same session can then build an index (see attempt() in
 -- same.sql).
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
--- Rows that are too large: over a third of a page, over the limit of an index
--- tuple, in the key and in INCLUDE, and in an index that has only these rows.
+-- Rows that are too large: larger than a third of a page or than the limit of
+-- an index tuple, by the key or by INCLUDE columns, and in an index of only
+-- these rows.
 CREATE TABLE errors (id int, small text, large text, huge text, more text);
 ALTER TABLE errors ALTER large SET STORAGE EXTERNAL, ALTER huge SET STORAGE EXTERNAL;
 INSERT INTO errors SELECT i, 's' || i FROM generate_series(1, 3000) i;
@@ -17,7 +18,7 @@ FROM unnest(ARRAY['(large)', '(huge)', '(large COLLATE "C")', '(huge COLLATE "C"
 	'(more, (more || id))', '((large || small)) WHERE id > 1000', '(id) INCLUDE (large)', '(id) INCLUDE (huge)', '(more)', '(id) INCLUDE (more)']) what;
 SELECT attempt('CREATE UNIQUE INDEX attempted ON errors (large, id)');
 SELECT attempt('ALTER TABLE errors ADD CONSTRAINT attempted UNIQUE (huge)');
--- the largest rows that fit, and the next larger ones
+-- the largest rows that fit, and the smallest rows that do not fit
 CREATE TABLE errors_third (id int, word text COLLATE "C");
 ALTER TABLE errors_third ALTER word SET STORAGE EXTERNAL;
 INSERT INTO errors_third SELECT i, 'w' FROM generate_series(1, 100) i;
@@ -27,7 +28,7 @@ SELECT size, attempt(format('CREATE INDEX attempted ON errors_third (cut(word, %
 FROM unnest('{2688,2692,2693,2712}'::int[]) size;
 SELECT size, same('errors_third', format('(cut(word, %s))', size)), same('errors_third', format('(cut(word, %s), id)', size - 8), '', 2)
 FROM unnest('{2680,2688}'::int[]) size;
--- as a user sees the error
+-- the errors as a user sees them
 CREATE INDEX errors_i ON errors (large);
 CREATE INDEX errors_i ON errors (huge) WITH (parallel_workers = 2);
 \set VERBOSITY sqlstate
@@ -40,8 +41,7 @@ CREATE TABLE errors_types (j json, p point, t text COLLATE "C");
 INSERT INTO errors_types SELECT '{}', '(1,1)', 'b' || i FROM generate_series(1, 10) i;
 SELECT what, attempt('CREATE INDEX attempted ON errors_types ' || what)
 FROM unnest(ARRAY['(j)', '(p)', '((t || (t COLLATE "en_US.utf8")))', '(t int4_ops)', '(t) INCLUDE ((t || ''x''))', '(nothing)']) what;
--- a comparison that fails at the second value it sees, and one that fails at
--- the last
+-- a comparison function that fails for one value
 CREATE FUNCTION fussy_cmp(int4, int4) RETURNS int4 IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
 $$BEGIN
 	IF $1 = 1500 OR $2 = 1500 THEN RAISE EXCEPTION 'not with me' USING ERRCODE = 'PT002', HINT = 'Leave 1500 out.'; END IF;
@@ -52,7 +52,7 @@ CREATE OPERATOR CLASS fussy_ops FOR TYPE int4 USING btree AS
 SELECT what, attempt('CREATE INDEX attempted ON errors ' || what)
 FROM unnest(ARRAY['(id fussy_ops)', '(id fussy_ops) WHERE id <> 1500', '(small, id fussy_ops)']) what;
 
--- Settings: a value out of range changes nothing
+-- Settings and options out of range change nothing
 SET ptsort.parallel_workers = 1025;
 SET ptsort.parallel_workers = -2;
 SET ptsort.parallel_workers = '3MB';
@@ -92,7 +92,7 @@ CREATE INDEX errors_i ON errors (small) WITH (parallel_workers = 2);
 RESET temp_file_limit;
 RESET ptsort_test.spill_entries;
 
--- Nothing is left, and the same session builds.
+-- The failed builds left nothing, and the same session can build an index.
 SELECT relname FROM pg_class WHERE relname IN ('attempted', 'errors_i');
 SELECT count(*) FROM pg_ls_tmpdir();
 SELECT count(*) FROM pg_locks WHERE locktype NOT IN ('virtualxid') AND pid = pg_backend_pid() AND relation >= 16384;

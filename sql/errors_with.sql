@@ -1,5 +1,6 @@
--- Values that ptsort refuses in WITH (parallel_workers = ...): the messages
--- are the server's for the option of a table, and no index is built.
+-- Values that ptsort refuses in WITH (parallel_workers = ...).  The messages
+-- are those of the server for the option of a table, and ptsort builds no
+-- index.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 CREATE TABLE errors_with (a int, b int);
@@ -14,7 +15,7 @@ CREATE TABLE errors_server (a int) WITH (parallel_workers = 1, parallel_workers 
 CREATE TABLE errors_server (a int) WITH (parallel_workers = '2 MB');
 CREATE TABLE errors_server (a int) WITH (parallel_workers = 99999999999);
 
--- ptsort's
+-- ptsort's errors
 CREATE INDEX errors_i ON errors_with (a) WITH (parallel_workers = -1);
 CREATE INDEX errors_i ON errors_with (a) WITH (parallel_workers = 1025);
 CREATE INDEX errors_i ON errors_with (a) WITH (parallel_workers = x);
@@ -30,7 +31,7 @@ ALTER TABLE errors_with ADD c int UNIQUE WITH (parallel_workers = 1025);
 ALTER TABLE errors_with ADD EXCLUDE USING btree (a WITH =) WITH (parallel_workers = 1, parallel_workers = 1);
 CREATE TABLE errors_table (a int PRIMARY KEY WITH (parallel_workers = -1));
 
--- the same SQLSTATE
+-- both errors have the same SQLSTATE
 DO $$
 DECLARE
 	command text;
@@ -51,14 +52,14 @@ BEGIN
 	END LOOP;
 END$$;
 
--- ptsort must not accept these
+-- ptsort must not accept these values
 CREATE INDEX errors_i ON errors_with USING hash (a) WITH (parallel_workers = 2);
 CREATE INDEX errors_i ON errors_with USING brin (a) WITH (parallel_workers = 2);
 CREATE INDEX errors_i ON errors_with (a) WITH (toast.parallel_workers = 2);
 CREATE INDEX errors_i ON errors_with (a) WITH ("Parallel_Workers" = 2);
 ALTER TABLE errors_with ADD EXCLUDE USING hash (a WITH =) WITH (parallel_workers = 2);
 
--- no index was built, and ALTER INDEX cannot store the option later either
+-- there is no index, and ALTER INDEX cannot store the option later either
 SELECT relname FROM pg_class WHERE relname LIKE 'errors\_%' ORDER BY 1;
 SELECT * FROM ptsort_last_build();
 CREATE INDEX errors_i ON errors_with (a) WITH (parallel_workers = '2', fillfactor = 90);

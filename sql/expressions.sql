@@ -15,7 +15,7 @@ ANALYZE expressions;
 CREATE FUNCTION safe_sql(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE sql RETURN $1 * 7919 % 1009;
 CREATE FUNCTION safe_plpgsql(int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
 $$BEGIN RETURN CASE WHEN $1 % 5 > 0 THEN md5($1::text) END; END$$;
--- reads a table while the build scans another
+-- a function that reads a table while the build scans another table
 CREATE TABLE expressions_names AS SELECT i, 'name ' || i % 4 AS name FROM generate_series(0, 9) i;
 CREATE FUNCTION safe_lookup(int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = public AS
 $$BEGIN RETURN (SELECT name FROM expressions_names WHERE i = $1); END$$;
@@ -55,7 +55,7 @@ FROM unnest(ARRAY[
 	'(a) WHERE NULL',
 	'(lower(b)) WHERE d = 1000']) what;
 
--- Functions that are not parallel safe: one participant for any request
+-- Builds with functions that are not parallel safe have only one participant
 SELECT what, same('expressions', what), same('expressions', what, '', 3) AS parallel
 FROM unnest(ARRAY['(unsafe(a))', '(restricted(a), b)', '(a) WHERE unsafe(a) < -10', '(b) WHERE restricted(d) = 2', '(lower(b), unsafe(d))']) what;
 
@@ -84,8 +84,8 @@ DROP FUNCTION fails, who, safe_sql, safe_plpgsql, safe_lookup, unsafe, restricte
 REVOKE CREATE ON SCHEMA public FROM ptsort_expressions_owner;
 DROP ROLE ptsort_expressions_owner;
 
--- a function that makes the planner look at the index during its build: the
--- server's error for a file without a metapage, with and without workers
+-- a function that makes the planner look at the index during the index's build:
+-- the error is the server's error for a file without a metapage
 CREATE TABLE expressions_own AS SELECT i FROM generate_series(1, 1000) i;
 CREATE FUNCTION look_at_own(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = public AS
 $$BEGIN PERFORM FROM expressions_own WHERE i = $1; RETURN $1; END$$;

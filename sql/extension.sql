@@ -1,5 +1,6 @@
--- The extension: how a session loads it, that its script depends on no search
--- path, and that every index is still there after it is dropped.
+-- Tests how a session loads the extension, that the extension's script depends
+-- on no search path, and that all indexes remain when a user drops the
+-- extension.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 DROP EXTENSION IF EXISTS ptsort CASCADE;
@@ -9,11 +10,11 @@ SET client_min_messages = warning;
 CREATE TABLE extensions (a int, b text);
 INSERT INTO extensions SELECT i, 'b' || i FROM generate_series(1, 5000) i;
 
--- Not loaded: the server builds, and does not know the option
+-- If the library is not loaded, the server builds, and does not know the option
 CREATE INDEX extensions_server ON extensions (b);
 CREATE INDEX extensions_refused ON extensions (b) WITH (parallel_workers = 1);
 
--- A schema with look-alikes of every name in the script does no harm
+-- A schema with objects of the same names as in the script does no harm
 CREATE SCHEMA hostile;
 CREATE DOMAIN hostile.text AS pg_catalog.int4;
 CREATE DOMAIN hostile.int4 AS pg_catalog.text;
@@ -33,7 +34,7 @@ WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_e
 SELECT hostile.ptsort_last_build();
 DROP SCHEMA hostile CASCADE;
 
--- The session that created the extension has it
+-- The session that created the extension can use ptsort
 SET ptsort.min_table_size = 0;
 CREATE INDEX extensions_a ON extensions (a) WITH (parallel_workers = 2);
 SELECT index_name, participant, role FROM friendly.ptsort_last_build();
@@ -41,7 +42,7 @@ CREATE UNIQUE INDEX extensions_b ON extensions (b DESC) INCLUDE (a) WITH (parall
 ALTER EXTENSION ptsort SET SCHEMA public;
 SELECT index_name, participant FROM ptsort_last_build();
 
--- A new session has it after a call of the function, or by the settings
+-- A new session loads ptsort by a call of the function, or by the settings
 \c -
 SET client_min_messages = warning;
 CREATE INDEX extensions_refused ON extensions (b) WITH (parallel_workers = 1);

@@ -1,5 +1,6 @@
--- Keys that repeat take at most two comparisons a row, in memory and in runs,
--- and rows with equal keys come out in the order in which the sort read them.
+-- Sorts of few distinct keys take at most two comparisons a row, in memory and
+-- in runs.  They return rows with equal keys in the order in which they read
+-- the rows.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_workers_per_gather = 0;
@@ -11,9 +12,9 @@ SET ptsort.min_sort_rows = 0;
 -- sort small inputs
 SELECT count(*) FROM (SELECT md5(i::text) COLLATE "en-x-icu" AS t FROM generate_series(1, 30000) i ORDER BY t OFFSET 0) s;
 
--- text that words distinguish, text whose shared beginning is longer than
--- words, and types whose words decide; in part 6 only the last rows have more
--- than 3 values
+-- text that words distinguish, text whose common prefix is longer than words,
+-- and types whose words decide; in part 6, only the last rows have more than 3
+-- values
 CREATE TABLE few AS
 SELECT i AS id, n, p,
 	('v' || v) COLLATE "en-x-icu" AS word,
@@ -26,7 +27,7 @@ FROM (VALUES (1, 1), (2, 2), (3, 10), (4, 250), (5, 3), (6, 3)) parts(p, n), gen
 	LATERAL (SELECT i * 7919::int8 % CASE WHEN p = 6 AND i > 19900 THEN 90 ELSE n END AS v) v;
 ANALYZE few;
 
--- Cost of the sort of a query.
+-- Returns the number of comparisons of a query's sort.
 CREATE FUNCTION sort_few(part int, keys text, memory text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	last record;
@@ -67,7 +68,7 @@ FROM generate_series(1, 6) p, unnest(ARRAY['word', 'long', 'bytes', 'big', 'num'
 	unnest(ARRAY['64MB', '1MB']) memory
 WHERE NOT came_in_order(p, keys, memory);
 
--- the first rows
+-- sorts that return only the first rows
 CREATE FUNCTION first_few(part int, keys text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	last record;
@@ -81,8 +82,9 @@ FROM generate_series(1, 3) p, unnest(ARRAY['word', 'long', 'bytes', 'big', 'num'
 GROUP BY 1;
 
 CREATE EXTENSION IF NOT EXISTS amcheck;
--- Index tuples, whose TIDs decide between equal keys.  (Keys must learn from
--- any number of rows, whichever process used ICU's tables before.)
+-- Index tuples, whose TIDs decide between equal keys.  (learn_tuples = 0 makes
+-- keys learn from any number of rows, even if the process did not use ICU's
+-- tables.)
 SET ptsort_test.learn_tuples = 0;
 SET max_parallel_maintenance_workers = 4;
 CREATE FUNCTION build_few(part int, keys text, kb int, workers int) RETURNS text LANGUAGE plpgsql AS $$

@@ -1,4 +1,4 @@
--- The settings: their definitions, the values they refuse, their effects.
+-- The settings: their definitions, the values that they refuse, their effects.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS ptsort;
 LOAD 'ptsort';
@@ -8,15 +8,15 @@ FROM pg_settings
 WHERE name IN ('ptsort.enable', 'ptsort.parallel_workers', 'ptsort.min_table_size', 'ptsort.use_collation_tables',
 	'ptsort.log_build', 'ptsort.sort', 'ptsort.min_sort_rows', 'ptsort.log_sort', 'ptsort.indexes_per_scan')
 ORDER BY name;
--- there are no others; contrib/ptsort_test has the settings for tests
+-- there are no other settings; contrib/ptsort_test has the settings for tests
 SELECT name FROM pg_settings
 WHERE name LIKE 'ptsort.%'
 	AND name NOT IN ('ptsort.enable', 'ptsort.parallel_workers', 'ptsort.min_table_size', 'ptsort.use_collation_tables',
 	'ptsort.log_build', 'ptsort.sort', 'ptsort.min_sort_rows', 'ptsort.log_sort', 'ptsort.indexes_per_scan');
 
--- the prefix is reserved
+-- the prefix "ptsort" is reserved
 SET ptsort.nonsense = 1;
--- out of range
+-- values out of range
 SET ptsort.parallel_workers = -2;
 SET ptsort.parallel_workers = 1025;
 SET ptsort.parallel_workers = many;
@@ -28,7 +28,7 @@ SET ptsort.min_sort_rows = 2147483648;
 \set VERBOSITY default
 SET ptsort.enable = perhaps;
 SET ptsort.sort = everything;
--- the ends of the range
+-- the smallest and the largest values
 SET ptsort.parallel_workers = 1024;
 SET ptsort.parallel_workers = -1;
 SET ptsort.min_table_size = '1TB';
@@ -41,7 +41,7 @@ SET ptsort.sort = TEXT;
 SHOW ptsort.sort;
 RESET ptsort.sort;
 
--- builds that the settings allow
+-- ptsort does only the builds that the settings allow
 CREATE TABLE gucs (a int);
 INSERT INTO gucs SELECT generate_series(1, 5000);
 CREATE INDEX gucs_too_small ON gucs (a);
@@ -56,7 +56,8 @@ CREATE INDEX gucs_serial ON gucs (a);
 SELECT index_name, participant, role FROM ptsort_last_build();
 RESET ptsort.parallel_workers;
 
--- no line for a client above DEBUG1 (t/004_log_lines.pl tests the other cases)
+-- a client above DEBUG1 receives no lines (t/004_log_lines.pl tests other
+-- cases)
 SET client_min_messages = log;
 SET ptsort.enable = off;
 REINDEX INDEX gucs_off;

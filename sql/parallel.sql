@@ -1,5 +1,5 @@
--- Builds by one, two and four participants: the same index, and each one's
--- share.
+-- Builds by one, two and four participants make the same index.  The report
+-- shows the share of each participant.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 SET max_parallel_maintenance_workers = 4;
@@ -15,7 +15,7 @@ FROM (VALUES ('(a)', ''), ('(few DESC)', ''), ('(few NULLS FIRST, word)', ''), (
 	('(word) INCLUDE (few)', 'UNIQUE'), ('(lower(word), (up % 7))', ''), ('(a) WHERE few = 5', ''), ('(few) WITH (deduplicate_items = off)', ''),
 	('(up) WITH (fillfactor = 50)', '')) v (what, kind);
 
--- without the leader
+-- only the workers take part
 SET ptsort_test.leader_participates = off;
 CREATE INDEX parallels_i ON parallels (word) WITH (parallel_workers = 2);
 SELECT index_name, participant, role FROM ptsort_last_build();
@@ -40,8 +40,9 @@ SELECT count(*) FILTER (WHERE participant IS NULL) AS totals,
 	sum(run_bytes) FILTER (WHERE participant IS NULL) = sum(run_bytes) FILTER (WHERE participant IS NOT NULL) AS run_bytes
 FROM ptsort_last_build();
 
--- number of participants: WITH, then the setting, then the server's cost
--- model, all within max_parallel_maintenance_workers
+-- The number of participants comes from WITH, from the setting, or from the
+-- server's cost model, in this order of priority.
+-- max_parallel_maintenance_workers limits it.
 CREATE FUNCTION participants(statement text) RETURNS int8 LANGUAGE plpgsql AS $$
 BEGIN
 	DROP INDEX IF EXISTS parallels_i;
@@ -68,7 +69,7 @@ SELECT participants('CREATE INDEX parallels_i ON parallels (a) WITH (parallel_wo
 SET max_parallel_maintenance_workers = 4;
 RESET min_parallel_table_scan_size;
 
--- uneven work: one page with all rows, more participants than pages
+-- uneven work: tables with one page, or with rows in only a few pages
 CREATE TABLE parallel_few (a int);
 INSERT INTO parallel_few SELECT i % 5 FROM generate_series(1, 100) i;
 SELECT same('parallel_few', '(a)', '', 4);
@@ -78,8 +79,9 @@ SELECT same('parallel_few', '(a)', '', 4), same('parallel_few', '(a) WHERE a = 6
 DELETE FROM parallel_few;
 SELECT same('parallel_few', '(a)', '', 4), same('parallel_few', '(a)');
 
--- work that several participants share, because each waits for the others:
--- equal keys from at least two participants, in the order of their TIDs
+-- several participants share the work, because each waits for another: the
+-- index has equal keys from at least two participants in the order of their
+-- TIDs
 CREATE TABLE parallel_shares (a int, pad text) WITH (fillfactor = 10);
 INSERT INTO parallel_shares SELECT i, repeat('p', 150) FROM generate_series(1, 400) i;
 CREATE FUNCTION key(int, int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
@@ -99,7 +101,7 @@ END$$;
 SELECT same('parallel_shares', '(together(a, 3))', '', 3);
 SELECT count(*) FILTER (WHERE tuples > 0) > 1 AS shared FROM ptsort_last_build() WHERE participant IS NOT NULL;
 -- text of very few rows, so that no participant learns from its own rows, and
--- some have none: each build ends
+-- some participants have no rows: every build ends
 SELECT same('parallel_shares', '(together(a, 300) COLLATE "en_US.utf8")', '', 3);
 SET statement_timeout = '60s';
 DO $$BEGIN
@@ -111,7 +113,7 @@ DO $$BEGIN
 END$$;
 RESET statement_timeout;
 INSERT INTO parallel_shares VALUES (300, '');
--- (later servers say public.key)
+-- (later server versions write public.key)
 SELECT replace(attempt('CREATE UNIQUE INDEX attempted ON parallel_shares (key(a, 1000)) WHERE a % 50 = 0'), 'public.', '');
 
 DROP TABLE parallels, parallel_few, parallel_shares;

@@ -1,5 +1,5 @@
--- Which sorts of queries ptsort does and which it leaves to the server, and
--- that nothing else of a query changes.  (contrib/fuzz compares rows.)
+-- Tests which sorts of queries ptsort does and which it leaves to the server,
+-- and that nothing else in a query changes.  (contrib/fuzz compares rows.)
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_workers_per_gather = 0;
@@ -9,7 +9,7 @@ SET enable_hashjoin = off;
 SET enable_nestloop = off;
 SET enable_incremental_sort = off;
 
--- before the first sort
+-- the report before the first sort
 SELECT * FROM ptsort_last_sort();
 
 CREATE TABLE queries (id int, n int, big numeric, c text COLLATE "C", t text COLLATE "en-x-icu", p point);
@@ -17,14 +17,15 @@ INSERT INTO queries SELECT i, i * 7919 % 100, i::numeric / 7, md5(i::text), md5(
 FROM generate_series(1, 1000) i;
 ANALYZE queries;
 
--- A sort by a number of keys that no query below has.
+-- Sorts by 7 keys.  No query below has this number of keys.
 CREATE FUNCTION mark() RETURNS void LANGUAGE plpgsql
 	SET ptsort.sort = on SET ptsort.min_sort_rows = 0 SET work_mem = '4MB'
 	SET enable_incremental_sort = off SET enable_seqscan = on AS $$
 BEGIN
 	PERFORM FROM (SELECT FROM queries WHERE id < 5 ORDER BY n, c, t, big, id % 3, id % 2, id) s;
 END $$;
--- Returns the kind of the query's last sort, by ptsort or by the server.
+-- Runs a query.  Returns ptsort's report of the query's last sort, or 'the
+-- server'.
 CREATE FUNCTION taken(query text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM mark();
@@ -33,24 +34,26 @@ BEGIN
 		FROM ptsort_last_sort());
 END $$;
 
--- off by default
+-- ptsort.sort is off by default
 SHOW ptsort.sort;
 SHOW ptsort.min_sort_rows;
 SELECT taken('SELECT * FROM queries ORDER BY t');
 
--- text: only sorts whose first key is text in a collation that is not bytewise
+-- text: ptsort does only sorts whose first key is text in a collation that is
+-- not bytewise
 SET ptsort.sort = text;
 SET ptsort.min_sort_rows = 0;
--- by ICU: few rows only after the session has read the tables of the collation
+-- ptsort sorts few rows by ICU only after the session read the collation's
+-- tables
 SELECT taken('SELECT * FROM queries ORDER BY t');
 SELECT count(*) FROM (SELECT md5(i::text) COLLATE "en-x-icu" AS t FROM generate_series(1, 30000) i ORDER BY t OFFSET 0) s;
 SELECT key, taken(format('SELECT * FROM queries ORDER BY %s', key))
 FROM unnest(ARRAY['t', 't DESC, id', 't::varchar', 't::char(10)', 'lower(t)', 't COLLATE "C"', 'c', 'c COLLATE "en-x-icu"', 'n', 'n, t', 't USING ~<~']) key;
--- on: all sorts by types that have words
+-- on: ptsort does all sorts by types that have words
 SET ptsort.sort = on;
 SELECT key, taken(format('SELECT * FROM queries ORDER BY %s', key))
 FROM unnest(ARRAY['t', 'c', 'n', 'n DESC NULLS LAST, t', 'big', 'id::int8', 'id::float8', 't USING ~<~', 'md5(t)::uuid', 'ctid', 'id = 5']) key;
--- no words: ptsort would not pay
+-- the server sorts by types without words, because ptsort would not be faster
 SELECT key, taken(format('SELECT * FROM queries ORDER BY %s', key))
 FROM unnest(ARRAY['ROW(n, t)', 'ARRAY[n, id]', 'int4range(n, id + 1000)', 'to_tsvector(''simple'', t)']) key;
 
@@ -60,7 +63,7 @@ SELECT taken('SELECT * FROM queries ORDER BY n');
 SET ptsort.min_sort_rows = 1000;
 SELECT taken('SELECT * FROM queries ORDER BY n');
 SET ptsort.min_sort_rows = 0;
--- less memory than ptsort needs
+-- the server sorts if ptsort needs more memory
 SET work_mem = '1023kB';
 SELECT taken('SELECT * FROM queries ORDER BY n');
 SET work_mem = '1MB';
@@ -91,12 +94,12 @@ DROP TABLE queries_as;
 SELECT what, left(taken(query), 14) FROM (VALUES
 	('UNION', 'SELECT n FROM queries UNION SELECT id FROM queries'),
 	('EXCEPT', 'SELECT n, t FROM queries EXCEPT SELECT id, t FROM queries')) v (what, query);
--- the inner side of a merge join with duplicates goes back, unless another
--- node does that
+-- for duplicates, a merge join goes back to earlier rows of its inner Sort
+-- node, unless a Material node stores these rows
 SET enable_material = off;
 SELECT taken('SELECT count(*) FROM (SELECT * FROM queries WHERE id > 990) a JOIN queries b USING (n)');
 RESET enable_material;
--- a subplan that is shared by scans of several partitions
+-- scans of several partitions share a subplan
 CREATE TABLE queries_parted (id int, n int) PARTITION BY HASH (id);
 CREATE TABLE queries_part_1 PARTITION OF queries_parted FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE queries_part_2 PARTITION OF queries_parted FOR VALUES WITH (MODULUS 2, REMAINDER 1);
@@ -140,8 +143,8 @@ SELECT keys, tuples, sorts FROM ptsort_last_sort();
 FETCH ALL FROM h;
 CLOSE h;
 
--- EXPLAIN: the same plans.  ANALYZE shows a line of ptsort if the server has a
--- hook for that, otherwise none, and never a wrong one.
+-- EXPLAIN shows the same plans.  EXPLAIN ANALYZE shows a line of ptsort if the
+-- server has a hook for it.  Otherwise it shows no line about the sort.
 EXPLAIN (COSTS OFF) SELECT n, t FROM queries ORDER BY t, n DESC LIMIT 5;
 CREATE FUNCTION explained(query text, format text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -161,7 +164,7 @@ END $$;
 SELECT format, explained('SELECT n, t FROM queries ORDER BY t, n DESC', format), explained('SELECT n FROM queries ORDER BY n LIMIT 5', format)
 FROM unnest(ARRAY['text', 'xml', 'json', 'yaml']) format;
 
--- Gather Merge: workers sort, and ptsort_last_sort() shows it
+-- Gather Merge: workers sort
 BEGIN;
 SET LOCAL max_parallel_workers_per_gather = 2;
 SET LOCAL parallel_setup_cost = 0;
@@ -175,7 +178,7 @@ FROM (SELECT id, t, lag(id) OVER (PARTITION BY t ORDER BY r) AS before FROM
 	(SELECT id, t, row_number() OVER () AS r FROM (SELECT id, t FROM queries ORDER BY t, id OFFSET 0) s) s) s;
 ROLLBACK;
 
--- prepared: a generic plan with other bounds
+-- prepared query: a generic plan with different bounds
 SET plan_cache_mode = force_generic_plan;
 PREPARE q (int) AS SELECT id FROM queries ORDER BY t, id LIMIT $1;
 EXECUTE q (2);
@@ -192,8 +195,8 @@ EXECUTE q (2);
 SELECT keys FROM ptsort_last_sort();
 SET ptsort.sort = on;
 
--- top N by a number and text, descending: the sort keeps the same rows, though
--- it does not learn the text
+-- top N by a number and text, descending: the sort keeps the same rows as the
+-- server, although it does not learn the text
 CREATE TABLE queries_top AS SELECT i AS id, CASE WHEN i % 50 = 0 THEN i END AS n, md5(i::text) COLLATE "en-x-icu" AS t FROM generate_series(1, 1500) i;
 ANALYZE queries_top;
 SET ptsort.sort = off;
@@ -204,9 +207,9 @@ SELECT keys, tuples, method FROM ptsort_last_sort();
 SELECT count(*) FROM (TABLE top_server EXCEPT ALL TABLE top_ours) s;
 DROP TABLE queries_top, top_server, top_ours;
 
--- few rows of text, whose first rows begin alike, in an ICU collation whose
--- tables the session has read: comparisons instead of words, even when later
--- rows begin differently
+-- few rows of text in an ICU collation whose tables the session read; the first
+-- rows have a common prefix: the sort compares strings instead of words, even
+-- if later rows have another prefix
 CREATE TABLE queries_alike AS SELECT i AS id, CASE WHEN i % 9 > 0 THEN CASE WHEN i <= 60 THEN 'https://www.example.com/' ELSE '' END || md5(i::text) END COLLATE "en-x-icu" AS t FROM generate_series(1, 500) i;
 ANALYZE queries_alike;
 CREATE FUNCTION ids(query text) RETURNS int[] LANGUAGE plpgsql AS $$
@@ -226,17 +229,17 @@ FROM unnest(ARRAY['SELECT * FROM queries_alike ORDER BY t, id', 'SELECT * FROM q
 DROP FUNCTION ids, servers_ids, has_compared;
 DROP TABLE queries_alike;
 
--- a column that has no comparison, of rows that earlier columns distinguish
+-- the last column has no comparison function, but earlier columns decide
 SELECT count(*) FROM (SELECT * FROM queries ORDER BY id * 7919 % 1009, ('x' || id - id)::text COLLATE "C", ROW('{}'::json, id) OFFSET 0) s;
 -- more columns than ptsort packs
 SELECT taken('SELECT * FROM queries ORDER BY ' || string_agg(format('id %% %s = 0', i), ', ' ORDER BY i) || ', big') FROM generate_series(2, 64) i;
 
--- errors
+-- a query that fails
 SELECT n FROM queries ORDER BY 1 / (id - 700);
 SELECT keys, tuples FROM ptsort_last_sort();
 SELECT taken('SELECT * FROM queries ORDER BY n');
 
--- the report belongs to the user who ran the sort, until it is discarded
+-- only the user who ran the sort sees the report, until DISCARD ALL
 CREATE ROLE regress_queries;
 SET ROLE regress_queries;
 SELECT count(*) FROM ptsort_last_sort();

@@ -1,20 +1,20 @@
--- Every numeric setting, those of ptsort_test too, and WITH
--- (parallel_workers): 0, 1, -1, 2^31, 2^62, 2^63 - 1, and the largest int4.
--- Either the value is out of range, an error, or builds, rebuilds and sorts
--- are right with it.
+-- Sets every numeric setting of ptsort and ptsort_test, and WITH
+-- (parallel_workers), to 0, 1, -1, 2^31, 2^62, 2^63 - 1, and the largest int4.
+-- If the value is not out of range, builds, rebuilds and sorts give the right
+-- result.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_maintenance_workers = 2;
 CREATE TABLE ranges (i int, word text COLLATE "en-x-icu") WITH (parallel_workers = 2);
 INSERT INTO ranges SELECT i, md5((i % 1000)::text) FROM generate_series(1, 4000) i;
 VACUUM ANALYZE ranges;
--- by the server
+-- the server's result
 SET ptsort.sort = off;
 CREATE TABLE ranges_expected AS SELECT md5(string_agg(word, ',' ORDER BY word)) AS words FROM ranges;
 SET ptsort.sort = on;
 SET ptsort.min_sort_rows = 0;
 
--- The words in order, by an index or by a sort.
+-- Returns a digest of the words in order, read by an index scan or by a sort.
 CREATE FUNCTION ranges_words(by_index bool) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -26,7 +26,7 @@ BEGIN
 	RETURN result;
 END $$;
 
--- Builds, rebuilds and sorts with these options; returns the fault, or ok.
+-- Builds, rebuilds and sorts with these options.  Returns the failure, or 'ok'.
 CREATE FUNCTION ranges_build(options text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	expected text := (SELECT words FROM ranges_expected);
@@ -47,8 +47,8 @@ BEGIN
 	RETURN 'ok';
 END $$;
 
--- The same with a setting, which is restored afterwards; server versions
--- differ in the errors.
+-- Calls ranges_build() with a setting, and restores the setting.  Returns only
+-- the SQLSTATE of an error, because server versions have different messages.
 CREATE FUNCTION ranges_set(name text, size int8) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	before text := current_setting(name);

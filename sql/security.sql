@@ -1,5 +1,5 @@
--- Permissions: settings, other users' statistics, and the user as whom the
--- functions of an index run.
+-- Permissions: settings, the report of other users' builds, and the user as
+-- whom the functions of an index run.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 \set SHOW_CONTEXT never
@@ -16,7 +16,7 @@ SET ptsort_test.key_class = compared;
 SET ptsort.enable = on;
 RESET ROLE;
 
--- Only the user who built sees the last build, not another role of the session
+-- Only the user who ran the last build sees its report, no other role
 CREATE TABLE security AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 3000) i;
 GRANT CREATE ON SCHEMA public TO ptsort_security_owner;
 ALTER TABLE security OWNER TO ptsort_security_owner;
@@ -42,8 +42,8 @@ DISCARD ALL;
 SELECT * FROM ptsort_last_build();
 \i :source/sql/include/session.sql
 
--- A function of an index runs as the table's owner, restricted, whichever
--- process calls it.
+-- In every participant, a function of an index runs as the table's owner, in a
+-- security-restricted operation.
 CREATE FUNCTION as_owner(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$
 BEGIN
 	IF current_user <> 'ptsort_security_owner' THEN

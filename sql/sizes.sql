@@ -1,5 +1,6 @@
--- The size of the index is the server's, within one in a hundred, for ten
--- shapes, by one, two and four participants, in memory and with many runs.
+-- The size of ptsort's index differs from the size of the server's index by at
+-- most 1 percent: for ten kinds of indexes, by one, two and four participants,
+-- in memory and with many runs.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_maintenance_workers = 4;

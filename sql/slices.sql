@@ -1,5 +1,6 @@
--- The final merge in slices: borders anywhere, every class of key, uniqueness
--- across borders.  ptsort_test.slices cuts small tables, too.
+-- The final merge in slices: borders at all places, every class of key,
+-- uniqueness across borders.  ptsort_test.slices cuts small tables into slices,
+-- too.
 \set VERBOSITY terse
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
@@ -15,8 +16,8 @@ SELECT hashint4(i)::int8 AS k, i AS up, i % 3 AS few, 1 AS one,
 FROM generate_series(1, 20000) i;
 VACUUM (ANALYZE) slices;
 
--- Builds an index in this number of slices, checks it and returns its
--- participants.
+-- Builds an index in this number of slices, and checks the index.  Returns the
+-- number of participants, tuples, and whether pages add up to the index's size.
 CREATE FUNCTION slices_build(what text, slices int, OUT participants bigint, OUT tuples bigint, OUT pages_of_all boolean)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -34,15 +35,15 @@ FROM unnest('{k,up,few,one,c,p,l,n,"few, k","one, c","k DESC) INCLUDE (up",n) WH
 	 unnest('{1,2,7,12}'::int[]) slices, slices_build(what, slices) b
 ORDER BY 1, 2;
 
--- The same, sorted by comparisons, and by words that do not decide.
+-- Builds with words that do not decide, and builds with only comparisons.
 SET ptsort_test.key_class = prefix;
 SELECT what, b.* FROM unnest('{k,few,n,"few, k"}'::text[]) what, slices_build(what, 12) b ORDER BY 1;
 SET ptsort_test.key_class = compared;
 SELECT what, b.* FROM unnest('{k,few,n,c}'::text[]) what, slices_build(what, 12) b ORDER BY 1;
 RESET ptsort_test.key_class;
 
--- The build finds a duplicate anywhere, even if a border or a dead tuple is
--- between the two rows.
+-- The build finds every duplicate, even if a border or a dead tuple is between
+-- the two rows.
 CREATE TABLE slices_unique (k int, c text COLLATE slices_en);
 CREATE FUNCTION slices_duplicate(what text, key int, dead boolean) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -68,7 +69,7 @@ FROM unnest('{k,c}'::text[]) what, unnest('{auto,prefix,compared}'::text[]) clas
 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;
 RESET ptsort_test.key_class;
 
--- Without duplicates: all rows live, and nulls that are distinct.
+-- Unique index without duplicates; its nulls are distinct by default.
 TRUNCATE slices_unique;
 INSERT INTO slices_unique SELECT i, i FROM generate_series(1, 3000) i;
 INSERT INTO slices_unique SELECT NULL, NULL FROM generate_series(1, 3000) i;
@@ -77,7 +78,7 @@ SELECT max(tuples) AS tuples FROM ptsort_last_build() WHERE index_name = 'slices
 SELECT bt_index_parent_check('slices_unique_k', true, true);
 CREATE UNIQUE INDEX slices_unique_n ON slices_unique (k) NULLS NOT DISTINCT;
 
--- Nothing to cut.
+-- An index without rows.
 DELETE FROM slices_unique;
 CREATE INDEX slices_none ON slices_unique (k) WHERE c = 'x';
 SELECT bt_index_parent_check('slices_none', true, true);

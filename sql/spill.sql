@@ -1,5 +1,5 @@
--- Runs on tapes: the index is the same for every budget, length of runs and
--- merge order.
+-- Builds with runs on tapes make the same index for every budget, length of
+-- runs and merge order.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
@@ -9,8 +9,9 @@ SELECT i * 7919 % 12007 AS random, i AS up, -i::int8 AS down, i % 10 AS few,
 FROM generate_series(1, 16000) i;
 ANALYZE spill;
 
--- The same with this budget, length of runs and merge order; also returns the
--- number of runs.
+-- Calls same() with this budget, length of runs and merge order.  Returns its
+-- result and the build's number of runs, bytes in files and runs, and peak
+-- memory.
 CREATE FUNCTION spilled(what text, kb int, spill_entries int, merge_order int, participants int,
 	OUT result text, OUT runs int8, OUT temp_bytes int8, OUT run_bytes int8, OUT peak int8)
 LANGUAGE plpgsql AS $$
@@ -23,15 +24,15 @@ BEGIN
 	FROM ptsort_last_build() b WHERE b.participant IS NULL;
 END $$;
 
--- budgets, with the runs that they cause; a serial build in memory has none
+-- small budgets cause runs; a serial build in memory has no runs
 SELECT what, kb, s.result, s.runs > 1 AS runs, s.temp_bytes > 0 AS files
 FROM unnest(ARRAY['(random)', '(word COLLATE "C")', '(few, word)']) what, unnest('{1024,4096,65536}'::int[]) kb,
 	spilled(what, kb, 0, 0, 1) s;
 SELECT what, kb, s.result, s.temp_bytes > 0 AS files
 FROM unnest(ARRAY['(random)', '(word)']) what, unnest('{1024,65536}'::int[]) kb, spilled(what, kb, 0, 0, 3) s;
 
--- ptsort never merges runs that do not overlap, in any order: there
--- are only the initial runs, at most one more than full runs by each
+-- ptsort never merges runs that do not overlap, in any order of the runs.  So
+-- there are only initial runs: full runs, and at most one other run of each
 -- participant.
 SELECT what, participants, s.result, s.runs > participants AS several, s.runs <= 15 + participants AS unmerged
 FROM (VALUES ('(down)', 1), ('(down)', 3), ('(((up - 1) / 1000 * 5 % 16), up)', 1), ('(random)', 1), ('(random)', 3)) o (what, participants),
@@ -51,7 +52,7 @@ SET ptsort_test.spill_entries = 1;
 SET ptsort_test.merge_order = 2;
 SELECT what, same('spill_few', what), same('spill_few', what, '', 3) AS parallel
 FROM unnest(ARRAY['(a)', '(word)', '(a, word DESC)']) what;
--- one row, none
+-- a table with one row, and an index without rows
 TRUNCATE spill_few;
 INSERT INTO spill_few VALUES (1, 'one');
 SELECT same('spill_few', '(word)'), same('spill_few', '(word)', '', 3), same('spill_few', '(a) WHERE a > 1', '', 3);
@@ -61,8 +62,8 @@ RESET ptsort_test.merge_order;
 -- keys in ascending order make one run, which continues when memory is full
 SELECT result, runs FROM spilled('(up)', 4096, 100, 0, 1);
 
--- Temporary files hold the data once, and a few blocks for each tape, for any
--- number of merges; memory is within the budget.
+-- With any number of merges, temporary files hold the data once, and a few
+-- blocks for each tape.  The memory is within the budget.
 CREATE TABLE spill_large AS SELECT md5(i::text) COLLATE "C" AS word, md5((i % 777)::text) AS more FROM generate_series(1, 60000) i;
 CREATE FUNCTION spill_space(kb int, spill_entries int, merge_order int, workers int,
 	OUT participants int8, OUT runs int8, OUT run_bytes int8, OUT temp_bytes int8, OUT peak int8)
@@ -87,8 +88,8 @@ FROM data, (VALUES (1024, 0, 0, 0), (1024, 2000, 0, 0), (1024, 2000, 2, 0), (102
 	spill_space(kb, spill_entries, merge_order, workers);
 
 -- One merge reads all runs, here 55, unless the budget lacks buffers for all
--- of them.  Participants write only initial runs and, in a worker, the run it
--- leaves.
+-- runs.  Participants write only initial runs, and a worker writes its final
+-- run.
 CREATE FUNCTION spill_passes(spill_entries int, workers int, OUT runs int8, OUT one_pass bool, OUT two_passes bool)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -104,7 +105,8 @@ END $$;
 SELECT spill_entries, workers, runs > 50 AS many, one_pass, two_passes
 FROM (VALUES (1100, 0), (1100, 1), (250, 0), (250, 1)) o (spill_entries, workers), spill_passes(spill_entries, workers);
 
--- keys of up to a third of a page, out of line and compressed in the table
+-- keys of up to a third of a page, which the table stores compressed or out of
+-- line
 CREATE TABLE spill_wide AS
 SELECT i, (SELECT string_agg(md5((i * 100 + j)::text), '') FROM generate_series(1, 81 - i % 3 * 20) j) AS wide FROM generate_series(1, 700) i;
 ALTER TABLE spill_wide ALTER wide SET STORAGE EXTERNAL;
@@ -114,9 +116,9 @@ SELECT what, same('spill_wide', what), same('spill_wide', what, '', 3) AS parall
 FROM unnest(ARRAY['(wide COLLATE "C")', '(wide COLLATE "en_US.utf8")', '((i % 3)) INCLUDE (wide)']) what;
 SELECT participant, tuples, runs > 1 AS runs FROM ptsort_last_build() WHERE participant IS NULL;
 
--- With ample memory, runs that others read are still no longer than a sort in
--- cache, unless that makes too many runs: at most 16 each, of 10 MB and more.
--- (The 200,000 tuples that keys learn from come first.)
+-- With ample memory, runs that other participants read are not longer than what
+-- fits in the cache, but a participant writes at most 16 runs, of 10 MB or
+-- more.  (The 200,000 tuples that keys learn from come first.)
 CREATE TABLE spill_short AS SELECT hashint8(i::int8) AS a, md5(i::text) COLLATE "C" AS word, i % 7 AS few FROM generate_series(1, 1300000) i;
 VACUUM ANALYZE spill_short;
 CREATE FUNCTION spill_short(columns text, OUT participants int8, OUT most int8, OUT several bool, OUT memory bool, OUT entries bool)

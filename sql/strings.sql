@@ -1,12 +1,13 @@
--- Text that is ordered by its bytes and begins alike, as paths do: the sort
--- orders strings with equal words by the bytes that follow.  The server's
--- index is the reference; counters show that bytes decide without comparisons.
+-- Text that is ordered by its bytes and has common prefixes, like paths.  The
+-- sort orders strings with equal words by the bytes that follow.  The test
+-- compares the index with the server's; counters show that bytes decide without
+-- comparisons.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
--- shared beginnings of many lengths, strings that begin others, bytes above
--- 127, the same string many times, empty, null; zeros (bytea); one row in
--- 1,000 is compressed in the index
+-- common prefixes of many lengths, strings that are prefixes of others, bytes
+-- above 127, many duplicates, empty strings, nulls; zero bytes (bytea); the
+-- index compresses one row in 1,000
 CREATE TABLE strings AS
 SELECT s COLLATE "C" AS t, s::char(60) COLLATE "C" AS c, left(s, 50)::name AS n,
 	decode(md5((i % 13)::text), 'hex') || decode(repeat('00', i % 19), 'hex') || convert_to(s, 'UTF8') AS b, i % 3 AS i,
@@ -27,12 +28,13 @@ SELECT what, same('strings', what), same('strings', what, '', 3) AS parallel
 FROM unnest(ARRAY['(t)', '(t DESC)', '(t NULLS FIRST)', '(c)', '(c DESC NULLS LAST)', '(n)', '(b)', '(b DESC)', '(t, i)',
 	'(i, t DESC)', '(t) INCLUDE (i)', '(t text_pattern_ops)', '(c bpchar_pattern_ops)', '(long)', '(i, long)', '(n, t)',
 	'(t, b)', '(lower(t))']) what;
--- and in a collation of the C library that orders by bytes
+-- the same strings in a collation of the C library that orders by bytes
 SELECT what, same('strings', what), same('strings', what, '', 3) AS parallel
 FROM unnest(ARRAY['(t COLLATE "C.utf8")', '(i, t COLLATE "C.utf8" DESC)', '(long COLLATE "C.utf8")']) what;
--- strings that come once to five times: posting lists begin with tuples
--- already on the page, and pages end before them, after them and within them;
--- some strings leave room in a list for a few rows only, for one, or for none
+-- each string occurs one to five times: posting lists begin with tuples that
+-- are already on the page, and pages end before, after and within posting
+-- lists; long strings leave room in a posting list for a few rows, for one, or
+-- for none
 CREATE TABLE repeats AS
 SELECT md5(g::text) AS t, left(w, 700 + g * 7 % 140) AS long, g % 90 AS few, CASE WHEN g % 4 = 0 THEN NULL ELSE md5((g / 3)::text) END AS n
 FROM generate_series(1, 1500) g, LATERAL (SELECT string_agg(md5((g * 100 + j)::text), '') AS w FROM generate_series(1, 27) j) l, generate_series(1, 1 + g % 5);
@@ -44,14 +46,14 @@ DROP TABLE repeats;
 -- the build finds duplicates among equal strings
 SELECT what, attempt('CREATE UNIQUE INDEX attempted ON strings ' || what)
 FROM unnest(ARRAY['(t) WHERE t = repeat(''a'', 19)', '(n DESC) WHERE t = repeat(''a'', 19)', '(i, t) WHERE i = 1 AND t = repeat(''a'', 20)']) what;
--- in a sort that spills
+-- builds that spill
 SET ptsort_test.spill_entries = 500;
 SELECT what, same('strings', what), same('strings', what, '', 3) AS parallel FROM unnest(ARRAY['(t)', '(long DESC)', '(i, t)']) what;
 RESET ptsort_test.spill_entries;
 
--- many strings that the second eight bytes distinguish, and some that these do
--- not: zeros, ends (the planner expects three times the rows, enough for
--- second words)
+-- strings that the second eight bytes distinguish, and strings that differ only
+-- in zero bytes or in their length (the planner expects three times the rows,
+-- enough for second words)
 CREATE TABLE seconds AS
 SELECT CASE WHEN i % 100 = 0 THEN NULL ELSE s END COLLATE "C" AS t, convert_to(s, 'UTF8') || decode(repeat('00', i % 5), 'hex') AS b, i % 3 AS i
 FROM generate_series(1, 170000) i, LATERAL (SELECT left(translate(md5(i::text), '0123456789', ''), i % 21) || repeat('b', i % 7) AS s) r;
@@ -63,8 +65,8 @@ SET ptsort_test.spill_entries = 60000;
 SELECT what, same('seconds', what), same('seconds', what, '', 2) AS parallel FROM unnest(ARRAY['(t NULLS FIRST)']) what;
 RESET ptsort_test.spill_entries;
 
--- comparisons for each tuple: none where the bytes decide, or the heap TID
--- after them, except a few in small groups
+-- comparisons for each tuple: none if the bytes, or the heap TID after the
+-- bytes, decide, except a few in small groups
 CREATE FUNCTION strings_compared(columns text) RETURNS numeric LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('CREATE INDEX strings_i ON strings %s WHERE t IS NOT NULL', columns);
@@ -74,8 +76,8 @@ BEGIN
 END $$;
 SELECT what, CASE WHEN c < 0.3 THEN 'few' WHEN c > 1 THEN 'many' ELSE c::text END AS comparisons
 FROM unnest(ARRAY['(t)', '(c DESC)', '(n)', '(i, t)', '(t COLLATE "C.utf8")', '(t COLLATE "en_US.utf8", i)']) what, strings_compared(what) c;
--- in merges, too, words decide, even if keys learned nothing because the
--- planner expected all rows to fit in memory
+-- words decide in merges, too, even if keys learned nothing because the planner
+-- expected all rows to fit in memory
 CREATE TABLE digests AS SELECT md5(i::text) AS t FROM generate_series(1, 30000) i;
 ANALYZE digests;
 CREATE FUNCTION digests_compared(columns text) RETURNS text LANGUAGE plpgsql SET ptsort_test.spill_entries = 3000 SET ptsort.parallel_workers = 2
@@ -106,7 +108,7 @@ END $$;
 SELECT query, strings_sorted(query)
 FROM unnest(ARRAY['SELECT t FROM strings ORDER BY t', 'SELECT t, i, b FROM strings ORDER BY t DESC, i, b', 'SELECT c FROM strings ORDER BY c',
 	'SELECT b FROM strings WHERE i < 2 ORDER BY b DESC', 'SELECT i, long FROM strings ORDER BY i, long', 'SELECT n FROM strings ORDER BY n LIMIT 3000']) query;
--- and sorts of aggregates
+-- sorts of aggregates
 SELECT md5(string_agg(t, ',' ORDER BY t)) = (SELECT md5(string_agg(t, ',')) FROM (SELECT t FROM strings ORDER BY t OFFSET 0) s) AS same FROM strings;
 
 DROP TABLE strings, seconds;

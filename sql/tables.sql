@@ -1,9 +1,10 @@
--- Kinds of tables: the history of their rows, their columns, their storage,
--- and their relatives.  Each index is the server's.
+-- Kinds of tables: the history of their rows, their columns, their storage, and
+-- their relatives.  Each index equals the server's index.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
--- one, two and three participants; with ptsort's scan and the server's
+-- Builds with one, two and three participants, with ptsort's and the server's
+-- scan.
 CREATE FUNCTION compared(tbl text, what text, kind text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	results text[];
@@ -15,8 +16,9 @@ BEGIN
 	RETURN CASE WHEN results = '{same,same,same}' THEN 'same' ELSE results::text END;
 END $$;
 
--- Columns: dropped, added later with and without a default, generated, of every
--- alignment, many of them, null in any place
+-- Columns: dropped columns, columns added later with and without a default,
+-- generated columns, columns of every alignment, many columns, nulls in any
+-- place
 CREATE TABLE columns (gone1 text, a "char", b int8, c text, gone2 int8, d int2, e float8, f bool, g text, h name, i int4,
 	n int GENERATED ALWAYS AS (d * 100 + i) STORED);
 INSERT INTO columns SELECT 'gone', chr(40 + i % 50)::"char", nullif(i % 70, 3) * 1e10, CASE WHEN i % 4 > 0 THEN repeat('c', i % 200) END,
@@ -33,8 +35,8 @@ SELECT what, compared('columns', what)
 FROM unnest(ARRAY['(a)', '(b)', '(c)', '(d, f)', '(e)', '(f, g)', '(g)', '(h)', '(i DESC, a)', '(j)', '(k)', '(l, j)', '(m)', '(n)', '(o, l)',
 	'(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)', '(f) INCLUDE (o, k, c)', '((i + j), k)', '(m) WHERE l IS NULL', '((j * 2))']) what;
 
--- Values: inline and short, compressed, out of line, compressed in the index
--- only; some become large only when the index fetches them
+-- Values: short, compressed, out of line, compressed only in the index; some
+-- values become large only when the build fetches them
 CREATE TABLE stored (id int, plain text, extended text, external text, main text);
 ALTER TABLE stored ALTER plain SET STORAGE PLAIN, ALTER external SET STORAGE EXTERNAL, ALTER main SET STORAGE MAIN;
 INSERT INTO stored SELECT i, repeat('p', 300 + i % 300), repeat('extended ' || i, 1000), string_agg(md5((i * j)::text), ''), repeat('main' || i, 300)
@@ -43,8 +45,8 @@ SELECT what, compared('stored', what)
 FROM unnest(ARRAY['(plain)', '(extended)', '(external)', '(main)', '(external COLLATE "en_US.utf8" DESC)', '(id) INCLUDE (extended)',
 	'((left(external, 400) || left(extended, 1000)))', '(left(external, 1000), main)', '(plain, extended)']) what;
 
--- Rows: dead, updated in place and elsewhere, locked, half vacuumed, frozen,
--- of this transaction, of savepoints that were rolled back
+-- Rows: dead, updated by HOT and otherwise, locked, half vacuumed, frozen,
+-- changed by this transaction or by savepoints that the test rolls back
 CREATE TABLE rows (id int, a int, b text) WITH (fillfactor = 60, autovacuum_enabled = off);
 CREATE INDEX rows_a ON rows (a);
 INSERT INTO rows SELECT i, i % 50, 'b' || i FROM generate_series(1, 2500) i;
@@ -90,8 +92,9 @@ SELECT compared('rows', '(a)') AS all_pages_empty;
 INSERT INTO rows VALUES (1, 1, 'one');
 SELECT compared('rows', '(a)') AS one;
 
--- Keys: all null, all equal, two values, in long posting lists; with enough
--- blocks that the bytes of TIDs sort differently from the TIDs
+-- Keys that are all null, all equal, or two values, in long posting lists.  The
+-- table has enough blocks that the bytes of TIDs sort differently from the
+-- TIDs.
 CREATE TABLE keys (n int, s text, two bool, few int2) WITH (fillfactor = 10);
 INSERT INTO keys SELECT NULL, 'same', i % 2 = 0, i % 20 FROM generate_series(1, 8000) i;
 SELECT pg_relation_size('keys') / current_setting('block_size')::int > 300 AS blocks;
@@ -138,7 +141,7 @@ CREATE INDEX elsewhere_i ON part2 (b) TABLESPACE ptsort_elsewhere;
 SELECT pg_relation_filepath('elsewhere_i') LIKE 'pg_tblspc/%' AS elsewhere;
 SELECT bt_index_parent_check('elsewhere_i', true, true);
 
--- Rewritten tables: the indexes are those of a new table
+-- The indexes of rewritten tables equal those of a new table
 CREATE TABLE rewritten AS SELECT i % 100 AS a, md5(i::text) AS b, i AS c FROM generate_series(1, 2000) i;
 CREATE INDEX rewritten_a ON rewritten (a);
 CREATE UNIQUE INDEX rewritten_b ON rewritten (b) INCLUDE (c);

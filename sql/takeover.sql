@@ -1,16 +1,16 @@
--- Which builds ptsort does: they show in ptsort_last_build().  (t/001_paths.pl
--- tests all ways to build; t/004_log_lines.pl tests the reasons for leaving
--- builds to the server.)
+-- Tests which builds ptsort does; ptsort_last_build() shows these builds.
+-- (t/001_paths.pl tests all ways to build; t/004_log_lines.pl tests the reasons
+-- for leaving builds to the server.)
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_maintenance_workers = 2;
 
--- the evidence
+-- Returns the index and the number of tuples of ptsort's last build.
 CREATE FUNCTION last_build(OUT index_name text, OUT tuples int8)
 RETURNS SETOF record LANGUAGE sql AS
 $$SELECT index_name, tuples FROM ptsort_last_build() WHERE role = 'total'$$;
 
--- before the first build
+-- the report before the first build
 SELECT * FROM ptsort_last_build();
 
 CREATE TABLE takeover (a int, b text);
@@ -48,7 +48,7 @@ REINDEX INDEX CONCURRENTLY takeover_a;
 SELECT * FROM last_build();
 ALTER TABLE takeover ADD CONSTRAINT takeover_unique UNIQUE (a) WITH (parallel_workers = 1);
 SELECT * FROM last_build();
--- and temporary tables, unlogged tables, and partitions
+-- ptsort also does builds on temporary tables, unlogged tables, and partitions
 CREATE TEMP TABLE takeover_temp AS SELECT * FROM takeover;
 CREATE INDEX takeover_temp_a ON takeover_temp (a) WITH (parallel_workers = 2);
 SELECT * FROM last_build();

@@ -4,7 +4,7 @@
 \i :source/sql/include/same.sql
 SELECT setseed(0.5);
 
--- Types for the operator classes of any enum, range, composite and so on
+-- Types for the operator classes of all enums, composite types, and other kinds
 CREATE TYPE mood AS ENUM ('so', 'la la', 'fine');
 ALTER TYPE mood ADD VALUE 'awful' BEFORE 'so';
 CREATE TYPE pair AS (a int, b text);
@@ -65,7 +65,7 @@ INSERT INTO types_values VALUES
 	('ltree', $$format('a%s.b%s', r % 10, r)::ltree$$),
 	('cube', 'cube(ARRAY[r % 10, r]::float8[], ARRAY[r, 7]::float8[])');
 
--- Fill one table of one column and compare its indexes.
+-- Fills a table that has one column of this type.
 CREATE FUNCTION types_fill(type text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	v text := (SELECT value FROM types_values v WHERE v.type = types_fill.type);
@@ -91,7 +91,7 @@ WHERE c.opcintype = t.oid
 	OR (c.opcintype = 'record'::regtype AND typtype = 'c')
 	OR (c.opcintype = 'text'::regtype AND typname = 'varchar')
 	OR (c.opcintype = 'inet'::regtype AND typname = 'cidr');
--- all classes are covered
+-- the test has all operator classes
 SELECT opcname, opcintype::regtype
 FROM pg_opclass c JOIN pg_am a ON a.oid = c.opcmethod AND amname = 'btree'
 WHERE c.oid < 16384 AND opcname NOT IN (SELECT opcname FROM types_classes);
@@ -111,7 +111,7 @@ BEGIN
 END $$;
 SELECT * FROM types_compare();
 
--- Orders, with nulls and without
+-- Ascending and descending orders, with nulls and without
 CREATE FUNCTION types_orders() RETURNS TABLE (type text, "nulls first" text,
 	"desc nulls last" text, "not null" text, "not null desc" text)
 LANGUAGE plpgsql AS $$
@@ -129,7 +129,7 @@ BEGIN
 END $$;
 SELECT * FROM types_orders();
 
--- Several columns: each pair of a short and any other column, in both orders
+-- Several columns: each pair of a short column and another column
 CREATE TABLE types_columns AS
 SELECT i % 3 = 0 AS a_bool, (i % 5)::int2 AS an_int2, nullif(i % 7, 3) AS an_int4,
 	(i % 40)::int8 * 1234567 AS an_int8, (i % 6 - 3)::float8 * 0 AS a_float8,
@@ -182,8 +182,8 @@ TRUNCATE types_words;
 INSERT INTO types_words VALUES ('aa'), ('b'), ('ba'), (U&'B\00c1');
 CREATE UNIQUE INDEX ON types_words (w);
 
--- Users' operator classes: a comparison of their own, the default one under
--- another name, one that treats different values as equal
+-- Users' operator classes: a comparison function that treats different values
+-- as equal, the default comparison in another class, and a backward comparison
 CREATE FUNCTION parity_cmp(int4, int4) RETURNS int4 LANGUAGE sql IMMUTABLE STRICT
 	RETURN (abs($1) % 2 - abs($2) % 2) * 3 + sign(abs($1) / 2 - abs($2) / 2)::int4;
 CREATE FUNCTION parity_lt(int4, int4) RETURNS bool LANGUAGE sql IMMUTABLE STRICT RETURN parity_cmp($1, $2) < 0;

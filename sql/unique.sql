@@ -1,7 +1,7 @@
--- Unique indexes and constraints: duplicates, rows that are not duplicates,
--- and the message and SQLSTATE of the error.  Each statement also runs under
--- the server, and both errors must be the same.  (Of several duplicates an
--- error would name a random one, so each table here has one.)
+-- Unique indexes and constraints: duplicates, rows that are not duplicates, and
+-- the message and SQLSTATE of the error.  The server also runs each statement,
+-- and both errors must be the same.  (An error names any of several duplicates,
+-- so each table here has only one duplicate key.)
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
@@ -9,12 +9,12 @@ CREATE TABLE uniques (a int, b text, c numeric, d int) WITH (fillfactor = 50);
 INSERT INTO uniques SELECT i, 'b' || i, i / 10.0, i % 7 FROM generate_series(1, 5000) i;
 ANALYZE uniques;
 
--- no duplicates
+-- tables without duplicates
 SELECT what, same('uniques', what, 'UNIQUE'), same('uniques', what, 'UNIQUE', 3) AS parallel
 FROM unnest(ARRAY['(a)', '(b)', '(b COLLATE "en_US.utf8")', '(c DESC)', '(d, a)', '(d, b) INCLUDE (c)',
 	'(a) WHERE d = 3', '((a * 2))']) what;
 
--- one duplicate: of a neighbour, far away, in a column that is not the first
+-- one duplicate row, in keys of one and several columns
 INSERT INTO uniques VALUES (17, 'b17', 17 / 10.0, 3);
 SELECT what, attempt('CREATE UNIQUE INDEX attempted ON uniques ' || what)
 FROM unnest(ARRAY['(a)', '(b)', '(c)', '(b COLLATE "en_US.utf8")', '(d, a)', '(d, c DESC, b)', '(a) INCLUDE (d)',
@@ -22,8 +22,7 @@ FROM unnest(ARRAY['(a)', '(b)', '(c)', '(b COLLATE "en_US.utf8")', '(d, a)', '(d
 SELECT attempt('ALTER TABLE uniques ADD CONSTRAINT attempted PRIMARY KEY (a)');
 SELECT attempt('ALTER TABLE uniques ADD CONSTRAINT attempted UNIQUE (b) DEFERRABLE INITIALLY DEFERRED');
 SELECT attempt('ALTER TABLE uniques ADD CONSTRAINT attempted EXCLUDE USING btree (a WITH =)');
--- but no error where the predicate excludes it, or the difference is in the
--- key
+-- no error if the predicate excludes the duplicate
 SELECT attempt('CREATE UNIQUE INDEX attempted ON uniques (a) INCLUDE (b) WHERE a <> 17');
 -- the error does not show the key to a table owner who may not read the table
 CREATE ROLE ptsort_unique_owner;
@@ -34,15 +33,15 @@ SET ROLE ptsort_unique_owner;
 SELECT attempt('CREATE UNIQUE INDEX attempted ON uniques (a)');
 RESET ROLE;
 ALTER TABLE uniques OWNER TO CURRENT_USER;
--- as a user sees the error
+-- the errors as a user sees them
 CREATE UNIQUE INDEX attempted ON uniques (a);
 \set VERBOSITY sqlstate
 CREATE UNIQUE INDEX attempted ON uniques (a) WITH (parallel_workers = 2);
 \set VERBOSITY default
 DELETE FROM uniques WHERE ctid = (SELECT max(ctid) FROM uniques);
 
--- dead rows are not duplicates: deleted rows, old versions, rows of this and
--- of an aborted transaction
+-- dead rows are not duplicates: deleted rows, old versions, rows deleted by
+-- this transaction, and rows of an aborted transaction
 UPDATE uniques SET b = b || '' WHERE a % 3 = 0;
 UPDATE uniques SET a = a, d = d WHERE a % 4 = 0;
 BEGIN;
@@ -86,10 +85,10 @@ DELETE FROM uniques WHERE a = -3;
 INSERT INTO uniques VALUES (-5, 'five', '-0.000', 1), (-6, 'six', 0, 1);
 SELECT attempt('CREATE UNIQUE INDEX attempted ON uniques ((c::float8))');
 
--- many duplicates of one key, in every participant's part
+-- many duplicates of one key, so that every participant reads some
 CREATE TABLE unique_many AS SELECT 1 AS a FROM generate_series(1, 20000);
 SELECT attempt('CREATE UNIQUE INDEX attempted ON unique_many (a)');
--- the last row of all is the second
+-- the duplicate of the first row is the last row
 TRUNCATE unique_many;
 INSERT INTO unique_many SELECT i FROM generate_series(1, 20000) i UNION ALL SELECT 1;
 SELECT attempt('CREATE UNIQUE INDEX attempted ON unique_many (a)');

@@ -1,14 +1,15 @@
 -- Upgrading from every older version gives the same extension as installing the
--- newest: the same members, with the same rows in the catalogs, the same comments
--- and privileges.
+-- newest version: the same members, with the same rows in the catalogs, the
+-- same comments and privileges.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 DROP EXTENSION IF EXISTS ptsort CASCADE;
 CREATE SCHEMA upgraded;
 SET search_path = upgraded, public;
 
--- All members of the extension: one row for each, with its row in its catalog.
--- The function leaves out numbers that differ between any two installations.
+-- Returns one row for each member of the extension, with the member's catalog
+-- row.  The function leaves out numbers that differ between any two
+-- installations.
 CREATE FUNCTION members(
 	OUT member text, OUT "row" jsonb, OUT definition text, OUT comment text,
 	OUT initial_privileges text)
@@ -38,7 +39,8 @@ BEGIN
 	END LOOP;
 END $$;
 
--- Installs one version and upgrades it to the default
+-- Installs one version and upgrades it to the default version.  Returns
+-- differences.
 CREATE FUNCTION upgraded_from(version text) RETURNS SETOF text
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -63,7 +65,7 @@ BEGIN
 	DROP TABLE old, new, fresh;
 END $$;
 
--- The older versions, each with an upgrade path to the newest
+-- The older versions, each with an upgrade path to the newest version
 SELECT source, path LIKE '%--' || default_version AS "to the newest"
 FROM pg_available_extensions, pg_extension_update_paths(name)
 WHERE name = 'ptsort' AND target = default_version
@@ -74,7 +76,7 @@ FROM pg_available_extensions, pg_extension_update_paths(name)
 WHERE name = 'ptsort' AND target = default_version
 ORDER BY 1, 2;
 
--- The comparison notices differences
+-- The comparison of members notices differences
 CREATE EXTENSION ptsort;
 CREATE TABLE before AS SELECT * FROM members();
 ALTER FUNCTION ptsort_last_build() STABLE;

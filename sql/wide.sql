@@ -1,5 +1,6 @@
--- Index tuples that are wide with small values: a few columns that each fit a
--- short varlena, up to the page's third and beyond, in the key and in INCLUDE.
+-- Index tuples that are wide because they have several values, each of which
+-- fits a short varlena.  The tuples take up to a third of a page or more, by
+-- key columns and by INCLUDE columns.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
@@ -8,15 +9,15 @@ INSERT INTO wide SELECT i, repeat(md5(i::text), 4), repeat(md5(i::text), 3) || i
 FROM generate_series(1, 2000) i;
 CREATE FUNCTION columns(n int) RETURNS text LANGUAGE sql
 	RETURN (SELECT string_agg(CASE WHEN i % 2 = 1 THEN 'a' ELSE 'b' END, ', ' ORDER BY i) FROM generate_series(1, n) i);
--- the same as the server's
+-- the indexes equal the server's indexes
 SELECT n, same('wide', format('(id) INCLUDE (%s)', columns(n))) FROM unnest('{1,3,4,5,8,12,20}'::int[]) n;
 SELECT n, same('wide', format('(id) INCLUDE (%s)', columns(n)), '', 2) FROM unnest('{4,12,20}'::int[]) n;
 SELECT n, same('wide', format('(%s, c, id)', columns(n)), '', 1) FROM unnest('{4,12,20}'::int[]) n;
--- in runs on tapes, merged again
+-- builds with runs on tapes
 SET ptsort_test.spill_entries = 300;
 SELECT same('wide', format('(id, c) INCLUDE (%s)', columns(20)), '', 2);
 RESET ptsort_test.spill_entries;
--- more than fits: the server's message
+-- tuples that are too large cause the server's error
 SELECT n, attempt(format('CREATE INDEX attempted ON wide (id) INCLUDE (%s)', columns(n))) FROM unnest('{24,31}'::int[]) n;
 SELECT attempt(format('CREATE UNIQUE INDEX attempted ON wide (%s)', columns(31)));
 -- as a user writes it

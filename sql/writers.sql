@@ -1,13 +1,15 @@
--- Indexes that several participants write, each some slices: the contents, the
--- size, and later changes.  (sql/slices.sql tests where the slices are cut.)
+-- Several participants write an index, and each writes some slices.  Tests the
+-- contents, the size, and later changes.  (sql/slices.sql tests borders of
+-- slices.)
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 CREATE EXTENSION IF NOT EXISTS pgstattuple;
 SET max_parallel_maintenance_workers = 8;
 
--- One, two, three, four and eight participants: the server's keys and TIDs in
--- the server's order, also where slices end among many equal keys.  (The
--- number of cuts is twice the number of participants, or a prime number.)
+-- Indexes of one, two, three, four and eight participants have the server's
+-- keys and TIDs in the server's order, even if slices end among many equal
+-- keys.  (The number of slices is twice the number of participants, or a prime
+-- number.)
 CREATE TABLE writers AS
 SELECT i * 7919 % 6007 AS k, i / 2100 AS runs, 1 AS one, md5((i % 5000)::text) AS word, nullif(i % 3, 0) AS n
 FROM generate_series(0, 5999) i;
@@ -36,8 +38,8 @@ FROM unnest(ARRAY['(k)', '(runs)', '(one)', '(runs, word DESC)', '(word COLLATE 
 	writers_keys(what, true, participants, slices) ours
 GROUP BY what ORDER BY what COLLATE "C";
 
--- A duplicate at each place relative to a border, one and many: the server's
--- message
+-- Duplicates at several places relative to borders, one or many, cause the
+-- server's message
 SET ptsort_test.slices = 12;
 CREATE TABLE writers_unique AS SELECT i AS a, 'a' || i AS b FROM generate_series(1, 3000) i;
 CREATE FUNCTION writers_duplicate(what text, rows text) RETURNS text LANGUAGE plpgsql AS $$
@@ -54,7 +56,8 @@ SELECT writers_duplicate('(b COLLATE "en_US.utf8")', $$VALUES (1500, 'a1500')$$)
 SELECT writers_duplicate('((a % 1))', 'VALUES (-1)');
 SELECT writers_duplicate('(a)', 'SELECT 1800 FROM generate_series(1, 6000)');
 
--- Large enough for leftover pages: the size, and the statistics' size
+-- A table large enough for leftover pages: the size of the index, and its
+-- statistics
 SET ptsort_test.slices = 4;
 CREATE TABLE writers_large AS
 SELECT (i * 7919::int8 % 200003)::int4 AS k, i % 1000 AS few, md5(i::text) AS word FROM generate_series(1, 60000) i;

@@ -1,9 +1,9 @@
--- For tests that compare only the order of an index: ptsort's order must be
--- the server's, whatever the pages look like.  Faster than same.sql.  Needs
+-- For tests that compare only the order of an index: ptsort's order must be the
+-- server's, but pages may differ.  This file is faster than same.sql.  It needs
 -- the extensions ptsort and amcheck, and ptsort in the session.
 
--- The order of a table's rows by an index, which must be the only one with
--- that order.
+-- Returns a digest of a table's rows in the order of an index.  No other index
+-- of the table may have this order.
 CREATE OR REPLACE FUNCTION rows_by_index(tbl text, name text, columns text, condition text)
 RETURNS text
 LANGUAGE plpgsql
@@ -25,8 +25,8 @@ END $$;
 
 CREATE SEQUENCE IF NOT EXISTS same_order_calls;
 
--- Runs CREATE kind INDEX ON tbl (columns) rest, once by the server and once by
--- ptsort with each of these settings ("name = value, ...", including
+-- Runs CREATE kind INDEX ON tbl (columns) rest, once with the server and once
+-- with ptsort for each of these settings ("name = value, ...", including
 -- ptsort.parallel_workers).  Returns 'same', or the difference.  condition: the
 -- predicate of a partial index.
 CREATE OR REPLACE FUNCTION same_order(tbl text, columns text, settings text[],

@@ -1,6 +1,6 @@
 \set ECHO none
--- For the tests that build an index twice, with ptsort and with the server,
--- and compare the two.  They read this file by
+-- For the tests that build an index twice, with ptsort and with the server, and
+-- compare the two indexes.  The tests read this file by
 --
 --   \getenv source PG_ABS_SRCDIR
 --   \i :source/sql/include/same.sql
@@ -21,10 +21,10 @@ BEGIN
 	END LOOP;
 END $$;
 
--- The contents of the tree.  shape is the metapage; pages is a digest of all
--- pages, level by level from the root and from left to right, with everything
--- except block numbers; keys is a digest of (key, TID) of all entries in
--- order, whichever pages and posting lists hold them.
+-- Returns the contents of the tree.  shape is the metapage; pages is a digest
+-- of all pages, level by level from the root and from left to right, except
+-- block numbers; keys is a digest of (key, TID) of all entries in order, which
+-- does not depend on pages and posting lists.
 CREATE OR REPLACE FUNCTION tree(index text, want_keys bool, OUT shape text, OUT pages text,
 	OUT keys text, OUT entries int8, OUT leaves int8)
 LANGUAGE plpgsql AS $$
@@ -80,8 +80,8 @@ BEGIN
 END $$;
 
 -- Runs CREATE kind INDEX ON tbl what; returns 'same', or the difference.
--- Serial builds must write the same pages.  Parallel builds must write the
--- same keys, and a number of leaves within one in a hundred.
+-- Serial builds must write the same pages as the server.  Parallel builds must
+-- write the same keys, and the number of leaves may differ by 1 percent.
 CREATE OR REPLACE FUNCTION same(tbl text, what text, kind text DEFAULT '',
 	participants int DEFAULT 1)
 RETURNS text
@@ -100,7 +100,7 @@ BEGIN
 	SELECT * INTO ours FROM tree(name, participants > 1);
 	EXECUTE format('DROP INDEX %I', name);
 
-	-- whether ptsort and the server built their own indexes
+	-- check that ptsort built the first index and the server built the second
 	PERFORM set_config('ptsort.enable', 'off', true);
 	EXECUTE format('CREATE %s INDEX %I ON %s %s', kind, name || 's', tbl, what);
 	SELECT * INTO servers FROM tree(name || 's', participants > 1);
@@ -123,11 +123,11 @@ BEGIN
 	RETURN 'same';
 END $$;
 
--- The outcome of a statement that may fail and that builds the index
--- "attempted".  It must be the same with ptsort, serial and with two workers,
--- as with the server, and in the same session another build must succeed.
+-- Returns the outcome of a statement that may fail and that builds the index
+-- "attempted".  The outcome must be the same with ptsort, serial and with two
+-- workers, as with the server.  Then another build must succeed in the session.
 -- undo: removes the index if the statement succeeds.  chance: a pattern for
--- random text, which is cut out.
+-- random text, which attempt() cuts out.
 CREATE OR REPLACE FUNCTION attempt(statement text, undo text DEFAULT 'DROP INDEX attempted',
 	chance text DEFAULT NULL)
 RETURNS text

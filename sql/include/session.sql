@@ -1,5 +1,5 @@
 -- For tests that use ptsort in their session, even for the smallest tables.
--- ptsort_test has the settings that force a path.
+-- ptsort_test has the settings that force a code path.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS ptsort;
 LOAD 'ptsort';
