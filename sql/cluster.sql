@@ -10,8 +10,8 @@ SET maintenance_work_mem = '4MB';
 CREATE SCHEMA clustered;
 SET search_path = clustered, public;
 
--- The contents of a table: everything in its row versions except their places,
--- the order of the visible ones, and the table's pg_class row.
+-- Returns the contents of a table: everything in its row versions except their
+-- places, the order of the visible versions, and the table's pg_class row.
 CREATE FUNCTION contents(tbl text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;

@@ -66,7 +66,7 @@ CREATE INDEX errors_i ON errors (id) WITH (parallel_workers = 2, nonsense = 5);
 CREATE INDEX errors_i ON errors (id) WITH (parallel_workers = 2) TABLESPACE nowhere;
 CREATE INDEX errors_i ON nowhere (id) WITH (parallel_workers = 2);
 
--- Statements that fail late, after the index is built
+-- Statements that fail late, after ptsort built the index
 BEGIN;
 CREATE INDEX errors_i ON errors (id) WITH (parallel_workers = 2);
 SELECT 1 / 0;

@@ -59,7 +59,7 @@ FROM unnest(ARRAY[
 SELECT what, same('expressions', what), same('expressions', what, '', 3) AS parallel
 FROM unnest(ARRAY['(unsafe(a))', '(restricted(a), b)', '(a) WHERE unsafe(a) < -10', '(b) WHERE restricted(d) = 2', '(lower(b), unsafe(d))']) what;
 
--- Functions that fail: for one row, in the predicate, in each participant
+-- Functions that fail for one row, in the predicate, or in each participant
 CREATE FUNCTION fails(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
 $$BEGIN
 	IF $1 = 2500 THEN RAISE EXCEPTION 'no index for %', $1 USING ERRCODE = 'PT001', DETAIL = 'It is too round.'; END IF;

@@ -60,8 +60,8 @@ SELECT index_name, participant FROM ptsort_last_build();
 
 ALTER DATABASE :"DBNAME" RESET session_preload_libraries;
 
--- Nothing in the catalogs depends on the extension, and everything works
--- without it
+-- Nothing in the catalogs depends on the extension, and all indexes work
+-- without the extension
 SELECT count(*) FROM pg_depend
 WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'ptsort');
 SELECT relname, amname, amhandler, reloptions FROM pg_class c JOIN pg_am a ON a.oid = c.relam

@@ -22,7 +22,7 @@ SELECT index_name, participant, role FROM ptsort_last_build();
 SELECT role, sum(tuples) AS tuples, sum(runs) > 0 AS runs, sum(scan_ms) > 0 AS scan, sum(sort_ms) > 0 AS sort
 FROM ptsort_last_build() GROUP BY role ORDER BY role;
 SELECT bt_index_parent_check('parallels_i', true, true);
--- without workers the leader takes part again
+-- a build without workers ignores leader_participates
 DROP INDEX parallels_i;
 CREATE INDEX parallels_i ON parallels (word) WITH (parallel_workers = 0);
 SELECT participant, role, tuples FROM ptsort_last_build();
@@ -42,7 +42,7 @@ FROM ptsort_last_build();
 
 -- The number of participants comes from WITH, from the setting, or from the
 -- server's cost model, in this order of priority.
--- max_parallel_maintenance_workers limits it.
+-- max_parallel_maintenance_workers limits the number.
 CREATE FUNCTION participants(statement text) RETURNS int8 LANGUAGE plpgsql AS $$
 BEGIN
 	DROP INDEX IF EXISTS parallels_i;

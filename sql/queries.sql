@@ -109,7 +109,7 @@ SELECT taken('SELECT (SELECT b.id FROM queries b WHERE b.n = a.n ORDER BY ROW(t)
 SELECT taken('SELECT (SELECT b.id FROM queries b WHERE b.n = a.n ORDER BY t LIMIT 1) FROM queries_parted a WHERE id <= 10');
 SELECT count(*) FROM (SELECT (SELECT b.id FROM queries b WHERE b.n = a.n ORDER BY t, id LIMIT 1) AS x, n FROM queries_parted a) s
 WHERE x IS DISTINCT FROM (SELECT min(id) FROM queries b WHERE b.n = s.n AND t = (SELECT min(t) FROM queries c WHERE c.n = s.n));
--- the server does the sorts inside other nodes
+-- the server does the sorts of nodes other than Sort
 SET enable_incremental_sort = on;
 CREATE INDEX queries_n ON queries (n);
 SET enable_seqscan = off;

@@ -16,7 +16,7 @@ SET ptsort_test.key_class = compared;
 SET ptsort.enable = on;
 RESET ROLE;
 
--- Only the user who ran the last build sees its report, no other role
+-- Only the role that ran the last build sees the report of the build
 CREATE TABLE security AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 3000) i;
 GRANT CREATE ON SCHEMA public TO ptsort_security_owner;
 ALTER TABLE security OWNER TO ptsort_security_owner;

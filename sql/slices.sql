@@ -69,7 +69,7 @@ FROM unnest('{k,c}'::text[]) what, unnest('{auto,prefix,compared}'::text[]) clas
 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;
 RESET ptsort_test.key_class;
 
--- Unique index without duplicates; its nulls are distinct by default.
+-- A unique index without duplicates.  Nulls are distinct by default.
 TRUNCATE slices_unique;
 INSERT INTO slices_unique SELECT i, i FROM generate_series(1, 3000) i;
 INSERT INTO slices_unique SELECT NULL, NULL FROM generate_series(1, 3000) i;

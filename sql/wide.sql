@@ -20,7 +20,7 @@ RESET ptsort_test.spill_entries;
 -- tuples that are too large cause the server's error
 SELECT n, attempt(format('CREATE INDEX attempted ON wide (id) INCLUDE (%s)', columns(n))) FROM unnest('{24,31}'::int[]) n;
 SELECT attempt(format('CREATE UNIQUE INDEX attempted ON wide (%s)', columns(31)));
--- as a user writes it
+-- the statement as a user writes it
 CREATE INDEX ON wide (id) INCLUDE (a,b,a,b,a,b,a,b,a,b,a,b,a,b,a,b,a,b,a,b);
 DROP TABLE wide;
 DROP FUNCTION columns;

@@ -22,7 +22,7 @@ from totals import Totals
 
 MAX_ROWS = 5000
 SLOW_ROWS = 1500
-# Maximum number of rows for queries whose time grows with its square.
+# Maximum number of rows for queries whose time is quadratic in this number.
 FEW_ROWS = 400
 # A limit that ends no query early.  It is for queries in which a row raised an
 # error when the server sorted.  With a smaller limit, an incremental sort over an
@@ -182,7 +182,7 @@ class Ordered:
         return self._select(" ORDER BY %s%s" % (self.keys.order(), tail))
 
     def reference(self):
-        """A query for all rows, in any order, and one for the rank of each row."""
+        """A query for all rows in any order, and a query for the ranks of the rows."""
         return (self._select(""),
                 "SELECT id, dense_rank() OVER (ORDER BY %s) FROM %s%s" % (
                     self.keys.order(), self.source, self.where))

@@ -276,7 +276,7 @@ class RebuildCase(CopyCase):
             self.must("UPDATE pg_index SET indisvalid = false WHERE indexrelid "
                       "= '%s'::regclass" % self.rng.choice(list(self.members)))
 
-    # running it
+    # running a statement
 
     def _one_rebuild(self, table):
         statement, verb, may_roll_back = self._choose_statement(table)

@@ -172,7 +172,7 @@ class Table:
         return "; ".join(parts)
 
     def alter(self):
-        """Add a column, or drop one."""
+        """Add a column, or drop a column."""
         if len(self.columns) > 2 and self.rng.random() < 0.4:
             column = self.columns.pop(self.rng.randrange(1, len(self.columns)))
             return "ALTER TABLE t DROP COLUMN %s" % column.name

@@ -71,7 +71,7 @@ map_file(int fd, int64 size)
 	return mapping->address;
 }
 
-/* arena_create makes an arena, which exists until arena_close or an error. */
+/* arena_create makes an arena that exists until arena_close or an error. */
 void
 arena_create(Arena *arena, int64 size)
 {

@@ -76,7 +76,7 @@ AS 'MODULE_PATHNAME' LANGUAGE C;
 -- open:           the leader creates files and reserves disk space and memory
 -- launch:         time until the participant begins
 -- read:           the participant reads records and puts them into the sort
--- sort:           the participant sorts its records and waits for the others
+-- sort:           the participant sorts its records and waits for other runs
 -- write:          the participant merges and writes slices of the result
 -- end:            the leader waits until the workers end
 -- close:          the leader syncs the files and names them

@@ -218,7 +218,7 @@ read_direct(Disk *disk, int file, void *into, int64 size, int64 place)
 	return got;
 }
 
-/* disk_read reads bytes of the volume.  If any are missing, it fails. */
+/* disk_read reads bytes of the volume, or fails if any bytes are missing. */
 void
 disk_read(Disk *disk, int64 offset, void *buffer, int64 size)
 {

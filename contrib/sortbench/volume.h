@@ -57,7 +57,7 @@ typedef struct VolumeFile
 	int64		size;
 } VolumeFile;
 
-/* A volume.  It has no pointers, so it can be copied to another process. */
+/* A volume.  It has no pointers, so processes can copy it. */
 typedef struct Volume
 {
 	int			nfiles;

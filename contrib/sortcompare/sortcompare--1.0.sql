@@ -65,11 +65,11 @@ AS 'MODULE_PATHNAME' LANGUAGE C;
 REVOKE ALL ON FUNCTION sortcompare FROM PUBLIC;
 
 -- Sorts the rows of a table with ptsort and workers.  Every process loads its
--- share of the rows, waits for the others, puts its rows and performs the sort.
--- Then the leader reads the merged rows (reading is 'leader'), or all processes
--- read slices ('slices').  Returns one row for each process; workers have
--- participant > 0.  memory and temp are those of each process.  Only the
--- leader's row has tuples and checksum, which cover all rows.
+-- share of the rows, waits for all processes, puts its rows and performs the
+-- sort.  Then the leader reads the merged rows (reading is 'leader'), or all
+-- processes read slices ('slices').  Returns one row for each process; workers
+-- have participant > 0.  memory and temp are the figures of this process.  Only
+-- the leader's row has tuples and checksum, which cover all rows.
 CREATE FUNCTION sortcompare_parallel(
 	tablename pg_catalog.regclass,
 	columns pg_catalog.name[],

@@ -1,7 +1,7 @@
 # Compares random queries with ptsort's sorts and with the server's sorts.  The
-# test checks that the fuzzer notices a row deleted between the two.  Then it runs
-# 10,000 random queries.  QUERY_FUZZ_SECONDS sets a duration instead, FUZZ_SEED
-# the cases.
+# test checks that the fuzzer notices a row deleted between two executions.
+# Then it runs 10,000 random queries.  QUERY_FUZZ_SECONDS sets a duration
+# instead, FUZZ_SEED the cases.
 use strict;
 use warnings;
 use FindBin;
