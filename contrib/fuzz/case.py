@@ -12,8 +12,8 @@ from oracle import Failure
 # range, rows too large, and errors of fz_picky().
 HARMLESS = ("22", "23", "54", "PT0", "25P", "3B0", "55000", "0A0", "42")
 
-# Maximum number of values in an index, rows times columns: with more, one case
-# would take the time of a whole run.
+# Maximum number of values in an index, rows times columns.  One case with more
+# values would take as long as a whole run.
 MAX_VALUES = 1000000
 
 
@@ -103,7 +103,7 @@ class Case:
                 self.run("ROLLBACK")
 
     def _one_index(self, table):
-        """Build an index twice or more, compare, use it, drop it."""
+        """Build an index twice or more, compare the builds, use and drop it."""
         index = indexes.Index(self.rng, table, self.world,
                               self._snapshot_held())
         if index.slow and table.n > 5000:
@@ -122,7 +122,7 @@ class Case:
         self.must(index.drop())
 
     def _settings(self, table, number):
-        """Settings of ptsort's build of that number: serial and parallel in turn."""
+        """Settings of ptsort's n-th build.  Builds are serial and parallel in turn."""
         return indexes.Settings(self.rng, table.n, parallel=number % 2 == 1)
 
     def _server_builds(self, statement):
@@ -132,7 +132,7 @@ class Case:
         return outcome
 
     def _ptsort_builds(self, table, index, settings, statement):
-        """ptsort, not the server, must build, with the expected participants."""
+        """Check that ptsort built, with the expected number of participants."""
         self.main.run(indexes.set_all(settings.values))
         outcome = oracle.Outcome(self.main, self.run(statement))
         serial = table.temporary or index.unsafe
@@ -160,7 +160,7 @@ class Case:
                 self.totals.identical += len(ours.leaves)
 
     def _create(self, table, index):
-        """CREATE INDEX or a constraint, dropped between the builds."""
+        """Build by CREATE INDEX or ADD CONSTRAINT; drop before each new build."""
         servers = self._server_builds(index.statement())
         rounds = self.rng.choice((2, 2, 3, 4))
         for number in range(rounds):
@@ -173,8 +173,8 @@ class Case:
             self._compare(index, servers, ours)
 
     def _in_transaction(self, table, index):
-        """The same in a transaction that changes the table first, with every
-        statement in a subtransaction of its own."""
+        """Do the same as _create() in a transaction that changes the table first.
+        Every statement has a subtransaction of its own."""
         self.run("\\set ON_ERROR_ROLLBACK on")
         self.must("BEGIN")
         rewrite = ""
@@ -192,7 +192,7 @@ class Case:
         self.run("\\set ON_ERROR_ROLLBACK off")
 
     def _reindex(self, table, index):
-        """CREATE INDEX by the server, REINDEX by ptsort."""
+        """The server runs CREATE INDEX, and ptsort runs REINDEX."""
         servers = self._server_builds(index.statement())
         for number in range(self.rng.choice((2, 2, 3))):
             settings = self._settings(table, number)
@@ -205,8 +205,8 @@ class Case:
             self._compare(index, servers, ours, same_statement=False)
 
     def _rewrite(self, table, index):
-        """A command by ptsort that rewrites the table and its index; then
-        REINDEX by the server."""
+        """ptsort runs a command that rewrites the table and its index.  Then the
+        server runs REINDEX."""
         servers = self._server_builds(index.statement())
         settings = self._settings(table, self.rng.randrange(2))
         settings.values["ptsort.parallel_workers"] = settings.workers
@@ -230,13 +230,13 @@ class Case:
         self.totals.checks += 1
 
     def _amcheck(self):
-        """Check that every index is sound."""
+        """Run amcheck on every valid index."""
         for row in self.run("SELECT leaf FROM fz_built('i') "
                             "WHERE state LIKE 't t%'").rows:
             self._amcheck_one(row)
 
     def _use(self, table):
-        """amcheck before and after changes."""
+        """Run amcheck before and after changes of the table."""
         self._amcheck()
         for _ in range(self.rng.randint(1, 3)):
             statement = table.change()

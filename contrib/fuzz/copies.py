@@ -1,6 +1,6 @@
 """Random copies of tables by CLUSTER.  The server and ptsort each copy in a
-subtransaction that is rolled back, so that both copy the same table; then ptsort
-makes one copy that stays."""
+subtransaction, and the test rolls it back, so that both copy the same table.
+Then ptsort makes one copy that stays."""
 
 import re
 import struct
@@ -21,8 +21,8 @@ LEAVING = re.compile(r"ptsort: leaving copy of table \"(.+?)\" to the server: "
                      r"(.*)")
 FOUND = re.compile(r"found \d+ removable, \d+ nonremovable row versions")
 
-# Columns that are not keys: rows about as long as the TOAST threshold and as a
-# page, values stored out of line, and compressed values stored inline.
+# Columns that are not keys.  They make rows about as long as the TOAST threshold
+# or as a page, values stored out of line, and compressed values stored inline.
 LONG_KINDS = (
     ("at the threshold", "PLAIN", "fz_noise({r}, (1800 + {r} % 250)::int4)"),
     ("nearly a page", "PLAIN",
@@ -69,8 +69,8 @@ class CopiedTable(tables.Table):
             yield "ALTER TABLE t ALTER %s SET STORAGE %s" % (name, storage)
 
     def history(self, session2_open):
-        """The history of all tables, then rows that several transactions lock.
-        Session 3 locks rows meanwhile."""
+        """The history of any table, and then rows that several transactions lock.
+        Session 3 holds row locks while session 1 locks or updates rows."""
         yield from super().history(session2_open)
         if self.temporary or self.rng.random() < 0.5:
             return
@@ -81,7 +81,7 @@ class CopiedTable(tables.Table):
             yield 3, self.rng.choice(("COMMIT", "COMMIT", "ROLLBACK"))
 
     def share(self):
-        """Lock rows that session 3 may have locked."""
+        """Lock rows; session 3 may hold locks on some of them."""
         return "SELECT count(*) FROM (SELECT FROM t WHERE %s FOR %s) s" % (
             self.where(), self.rng.choice(("SHARE", "KEY SHARE",
                                            "NO KEY UPDATE")))
@@ -92,8 +92,8 @@ class CopiedTable(tables.Table):
             return ["ALTER TABLE t RENAME TO parent",
                     "ALTER TABLE t_0 RENAME TO t"]
         if self.target == "materialized view":
-            # its rows are unchanged rows of the source, so it needs the same
-            # storage: otherwise the server packs length words that copyscan.c
+            # the view has the source's rows unchanged, so it needs the same
+            # storage; otherwise the server packs length words that copyscan.c
             # leaves unchanged
             return ["ALTER TABLE t RENAME TO source",
                     "CREATE MATERIALIZED VIEW t AS SELECT * FROM source",
@@ -177,7 +177,7 @@ class Copy:
         return all(end.group(4) == "all of them" for end in self.ends)
 
     def check_ours(self, participants):
-        """ptsort must have copied all tables with rows."""
+        """Check that ptsort copied all tables with rows."""
         for left in self.left:
             if left.group(2) != "empty table":
                 raise Failure("not copied: " + left.group(0))
@@ -188,15 +188,15 @@ class Copy:
         if self.error:
             return
         if not self.starts and not self.left:
-            raise Failure("nothing was copied by ptsort")
+            raise Failure("ptsort copied nothing")
         if len(self.starts) != len(self.ends):
-            raise Failure("%d copies have begun, %d ended" % (
+            raise Failure("%d copies began, %d ended" % (
                 len(self.starts), len(self.ends)))
 
     def check_order(self, linked):
-        """Check that rows are in the order of the index.  But the server's
-        functions write a linked row version together with the version to
-        which it is linked; `linked` is the number of these versions."""
+        """Check that rows are in the order of the index.  The server's functions
+        may break the order, because they write linked row versions together;
+        `linked` is the number of linked row versions."""
         allowed = 0 if self.by_all else linked
         if self.displaced > allowed:
             raise Failure("%d rows are not in their order, not %d" % (
@@ -204,8 +204,8 @@ class Copy:
 
 
 def displaced(session):
-    """The number of entries of the index "i" whose row is before the row of
-    the previous entry in the table."""
+    """The number of entries of the index "i" whose row is, in the table, before
+    the row of the previous entry."""
     count = 0
     for row in session.quiet("SELECT * FROM fz_built('i')").rows:
         before = (0, 0)
@@ -264,7 +264,7 @@ class CopyCase(Case):
             self._one_index(table)
 
     def _make_table(self):
-        """The table with its history."""
+        """Create the table and play its history."""
         self.locker = None
         table = self.TABLE(self.rng, self.world)
         self.main.run(indexes.set_all(indexes.quiet_settings()))
@@ -290,7 +290,7 @@ class CopyCase(Case):
         self.must(statement, self.locker)
 
     def _one_index(self, table):
-        """Copy the table in the order of an index, use it, drop the index."""
+        """Copy the table in the order of an index, use the table, drop the index."""
         index = CopyIndex(self.rng, table, self.world, self._snapshot_held())
         if index.slow and table.n > 3000:
             return
@@ -307,8 +307,8 @@ class CopyCase(Case):
         self.main.run(indexes.set_all(chosen))
 
     def _compare_copies(self, table, index):
-        """Copy by the server, and in several ways by ptsort, in a transaction
-        that may change the table first."""
+        """The server copies the table, and ptsort copies it with several settings.
+        All copies are in one transaction, which may change the table first."""
         self.run("\\set ON_ERROR_ROLLBACK on")
         self.must("BEGIN")
         if self.rng.random() < 0.4:
@@ -333,13 +333,13 @@ class CopyCase(Case):
         self.run("\\set ON_ERROR_ROLLBACK off")
 
     def _copy(self, table, index, settings):
-        """CLUSTER, by the server if there are no settings."""
+        """Run CLUSTER.  The server copies if `settings` is None, else ptsort."""
         if settings:
             chosen = dict(settings.values)
             chosen["ptsort.parallel_workers"] = settings.workers
             chosen["enable_indexscan"] = self.rng.choice(("on", "off"))
         else:
-            # make the server sort: with an index scan it drops more old versions
+            # make the server sort: its index scans drop more old versions
             chosen = dict(indexes.quiet_settings(), enable_indexscan="off")
         self._set(chosen)
         linked = int(self.main.quiet("SELECT fz_linked('t')").value)
@@ -349,7 +349,7 @@ class CopyCase(Case):
             if copy.starts or not all(
                     left.group(2) == "ptsort.enable is off"
                     for left in copy.left):
-                raise Failure("ptsort.enable is off, but it copied")
+                raise Failure("ptsort.enable is off, but ptsort copied")
             return copy
         alone = table.temporary or index.unsafe
         copy.check_ours(1 if alone else settings.participants)
@@ -374,8 +374,8 @@ class CopyCase(Case):
         self.totals.note_contents(ours.contents)
 
     def _seen(self):
-        """The rows that the sessions see: the main session, and the session with
-        the old snapshot, which must release the table again."""
+        """The rows that the main session and the session with the old snapshot see.
+        The session with the snapshot must not keep its lock on the table."""
         sql = "SELECT * FROM fz_seen('fuzz.t')"
         seen = [str(self.main.quiet(sql).rows)]
         if self.snapshot:
@@ -386,7 +386,8 @@ class CopyCase(Case):
         return seen
 
     def _copy_for_good(self, table, index):
-        """Copy by ptsort, outside a transaction: all sessions see the same rows."""
+        """ptsort copies outside a transaction.  All sessions must see the same rows
+        before and after the copy."""
         before = self._seen()
         settings = indexes.Settings(self.rng, table.n,
                                     parallel=self.rng.random() < 0.7)
@@ -396,7 +397,7 @@ class CopyCase(Case):
             raise Failure("seen: %s, not %s" % (after, before))
 
     def _use(self, table):
-        """Change and vacuum the table, which must then be sound."""
+        """Change and vacuum the table, and check that the table is sound."""
         if table.target == "materialized view":
             self.must("REFRESH MATERIALIZED VIEW t")
             self._amcheck()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Build random indexes with the server and with ptsort, and compare them.
 
-fuzz.sh calls this with a private server; `make fuzz` calls fuzz.sh.  Needs
-only Python 3.7 and psql, and a server with ptsort in every session (PGHOST and
-PGPORT name the server).  README.md lists the comparisons.
+fuzz.sh calls this program with a private server; `make fuzz` calls fuzz.sh.
+The program needs only Python 3.7, psql, and a server with ptsort in every
+session (PGHOST and PGPORT name the server).  README.md lists the comparisons.
 """
 
 import argparse
@@ -36,7 +36,7 @@ DATABASES = (
     ("fuzz_ascii", "ENCODING sql_ascii LOCALE 'C'", False),
 )
 
-# Collations to choose from, if the server has them.  None is the column's own.
+# Collations to choose from, if the server has them.
 COLLATIONS = (
     "C", "POSIX", "en_US.utf8", "de_DE.utf8", "sv_SE.utf8", "cs_CZ.utf8",
     "ja_JP.utf8", "tr_TR.utf8", "th_TH.utf8", "hu_HU.utf8", "fr_CA.utf8",
@@ -62,7 +62,7 @@ class World:
         self.recorder = None
 
     def set_up(self, how):
-        """Make the database; False if the server cannot create it."""
+        """Create the database.  False if the server cannot create it."""
         server = connect("postgres")
         server.run("DROP DATABASE IF EXISTS " + self.name)
         made = server.run("CREATE DATABASE %s TEMPLATE template0 %s" % (
@@ -88,14 +88,14 @@ class World:
         return True
 
     def collation(self, rng):
-        """A random collation, or None."""
+        """A random collation, or None for the column's own collation."""
         if rng.random() < 0.4:
             return None
         return rng.choice(self.collations)
 
     def session(self, record):
-        """The session of the cases.  Many cases share it, so that leftovers of
-        a build in its session affect the next build."""
+        """The main session of the cases.  Many cases share one session, so that
+        leftovers of one build affect the next build."""
         if self.main is None or self.uses >= CASES_PER_SESSION:
             self.leave()
             self.main = session.Session(self.name, "main", self._record,
@@ -163,7 +163,7 @@ def write_script(options, case, failure):
 
 
 def play(options, case, log, totals):
-    """Play one case.  True if there was no failure."""
+    """Play one case.  Returns True if the case did not fail."""
     try:
         case.play()
         log.check()
@@ -181,8 +181,8 @@ def play(options, case, log, totals):
 
 
 def connect(database):
-    """A session for the fuzz itself.  Waits for the server, which takes a
-    while to restart after a crash."""
+    """A session for the fuzzer itself.  Waits until the server accepts sessions,
+    because a crashed server takes a while to restart."""
     deadline = time.monotonic() + 120
     while True:
         try:
@@ -194,7 +194,7 @@ def connect(database):
 
 
 def recover(worlds):
-    """After a failure: end the sessions, and drop all tables."""
+    """End the sessions and drop all tables, after a failure."""
     for world in worlds:
         world.leave()
     for world in worlds:
@@ -204,8 +204,8 @@ def recover(worlds):
 
 
 def numbers(options, totals):
-    """The numbers of the cases to play: those of --case, or numbers until the
-    time is over and the least number is done."""
+    """The numbers of the cases to play.  Without --case, they continue until the
+    time is over and totals.done() reaches --least."""
     if options.case:
         first, _, last = options.case.partition("-")
         yield from range(int(first), int(last or first) + 1)
@@ -221,14 +221,14 @@ def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--seed", default=str(int(time.time())))
-    parser.add_argument("--case", help="only this case, or these: 3-7")
+    parser.add_argument("--case", help="number of the only case, or a range: 3-7")
     parser.add_argument("--least", type=int, default=0,
                         help="minimum number of builds, sorts, queries or copies,"
-                        " even if they take longer")
+                        " even if these take longer than --seconds")
     parser.add_argument("--failures", type=int, default=1,
                         help="stop after this number of failures")
     parser.add_argument("--factor", type=float, default=1,
-                        help="multiply the number of rows by this")
+                        help="multiply the number of rows by this factor")
     parser.add_argument("--max-rows", type=int, default=300000)
     parser.add_argument("--timeout", type=int, default=300,
                         help="seconds that a statement may take")
@@ -245,7 +245,7 @@ def parse(arguments):
                         help="statements that rebuild all indexes of a table")
     parser.add_argument("--spoil", action="store_true",
                         help="delete a row between the builds, or leave a tuple"
-                        " out of the sort: must fail")
+                        " out of the sort; the run must fail")
     parser.add_argument("--verbose", action="store_true",
                         help="show the statements that the server refused")
     return parser.parse_args(arguments)

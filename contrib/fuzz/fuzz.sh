@@ -1,17 +1,17 @@
 #!/bin/bash
 #
-# fuzz.sh - `make fuzz`: random tables and indexes.  In a private copy of the
-# server, the server and ptsort build each index, and the fuzz compares the two;
-# see README.md.
+# fuzz.sh - `make fuzz`: builds random indexes of random tables, in a private
+# copy of the server.  The server and ptsort build each index, and the fuzzer
+# compares the two indexes; see README.md.
 #
 #   FUZZ_SECONDS=n   duration (120)
 #   FUZZ_SEED=s      seed of the cases (by default the current time)
-#   FUZZ_CASE=n      only this case, or cases n-m
+#   FUZZ_CASE=n      play only this case, or cases n-m
 #   FUZZ_OPTIONS     more options for fuzz.py
 #   FUZZ_WAL_LEVEL, FUZZ_SHARED_BUFFERS   settings of the server
 #   PG_CONFIG        chooses the server, KEEP=1 keeps the working directory
 #
-# The fuzz leaves the script that repeats a failed case in build/fuzz/.
+# For a failed case, the fuzzer writes a script that repeats it to build/fuzz/.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -10,7 +10,7 @@ KINDS = ("create",) * 6 + ("concurrently", "transaction", "transaction",
 
 
 class Index:
-    """An index of a table; its name is "i" if it is the only one."""
+    """An index of a table.  If the table has only one index, its name is "i"."""
 
     def __init__(self, rng, table, world, snapshot_held, name="i"):
         self.rng = rng
@@ -18,7 +18,7 @@ class Index:
         self.table = table
         self.world = world
         self.slow = False           # slow with many rows
-        self.own_equality = False   # "=" differs from equality in its order
+        self.own_equality = False   # "=" may contradict the order
         self.kind = self._choose_kind(snapshot_held)
         self.unique = (rng.random() < (0.4 if snapshot_held else 0.25)
                        or self.kind == "constraint")
@@ -38,7 +38,7 @@ class Index:
         self.deferrable = rng.choice(("", "", " DEFERRABLE INITIALLY DEFERRED"))
 
     def _choose_kind(self, snapshot_held):
-        """How to build it.  CONCURRENTLY would wait for an old snapshot."""
+        """A way to build the index.  CONCURRENTLY would wait for an old snapshot."""
         kind = self.rng.choice(KINDS)
         if "concurrently" in kind and (snapshot_held or self.table.partitioned):
             return "create"
@@ -52,7 +52,7 @@ class Index:
         return self.rng.choice(columns)
 
     def _key(self):
-        """(expression with collation, options)."""
+        """A random key: (expression with collation, options)."""
         rng = self.rng
         column = self._column()
         what = column.name
@@ -95,7 +95,7 @@ class Index:
         if self.unique and rng.random() < 0.3:
             keys = self._unique_but_nulls() or keys
         if self.kind == "constraint":
-            # no column twice
+            # a constraint may not have a column twice
             keys = list(dict.fromkeys(keys))
         if self.unique and (self.table.partitioned or rng.random() < 0.5):
             place = rng.randrange(len(keys))
@@ -104,7 +104,7 @@ class Index:
         return keys
 
     def _unique_but_nulls(self):
-        """A key without duplicates, except that some are null."""
+        """A key without duplicates except nulls."""
         columns = [c for c in self.table.columns
                    if c.kind.key and c.nulls and c.distribution.is_unique]
         if not columns:
@@ -130,7 +130,7 @@ class Index:
     def _widen(self):
         """Add columns until entries have about a random width, from a few
         hundred bytes to more than a third of a page.  The added columns are
-        the two widest in random order, so that several values are wide."""
+        the table's two widest, in random order, so that several values are wide."""
         rng = self.rng
         target = rng.randint(300, 2800)
         columns = sorted((c for c in self.table.columns if c.kind.width <= 130),
@@ -175,7 +175,7 @@ class Index:
             "fz_nested_call(id) = 1" if self.table.n < 10000 else "id <> 3"))
 
     def statement(self, workers=None):
-        """The statement that builds the index.  workers: for WITH, or None."""
+        """The statement that builds the index.  workers: number for WITH, or None."""
         options = list(self.options)
         if workers is not None:
             options.insert(0, "parallel_workers = %d" % workers)
@@ -194,7 +194,7 @@ class Index:
             " WHERE " + self.predicate if self.predicate else "")
 
     def _constraint(self, include, with_):
-        """The same for constraints."""
+        """The statement that adds the constraint."""
         columns = ", ".join(what for what, how in self.keys)
         if self.constraint == "EXCLUDE":
             body = "EXCLUDE USING btree (%s)" % ", ".join(
@@ -234,7 +234,7 @@ class Settings:
             "ptsort.parallel_workers": self.workers,
         }
         if self.in_statement:
-            # the statement's request overrides this setting
+            # the number of workers in the statement overrides this setting
             self.values["ptsort.parallel_workers"] = rng.choice((-1, 0, 1, 2))
         for name, chance, choices in (
                 ("ptsort.use_collation_tables", 0.8, ("on", "off")),
@@ -260,7 +260,7 @@ class Settings:
 
     @property
     def may_spill(self):
-        """True if a build may sort a part of its rows before it has all rows."""
+        """True if a build may sort a part of its rows before it reads the rest."""
         return self.values["ptsort_test.spill_entries"] > 0 \
             or self.values["maintenance_work_mem"] != "'64MB'"
 

@@ -1,5 +1,5 @@
-"""Checks that two builds of one index are equal, and that ptsort or the server
-did each of them."""
+"""Compare two builds of one index, and check which of them the server did and
+which ptsort did."""
 
 import re
 
@@ -49,7 +49,7 @@ class Outcome:
             rows = session.quiet("SELECT * FROM fz_built('i')").rows
             self.leaves = [Leaf(session, row) for row in rows]
             if not self.leaves:
-                raise Failure("no index came of it")
+                raise Failure("the statement built no index")
 
     def lines_of(self, verb):
         """The lines with this verb about indexes, except those of TOAST tables."""
@@ -63,7 +63,7 @@ class Outcome:
 
     @property
     def participants(self):
-        """Participants of the builds that have ended."""
+        """The number of participants of each completed build."""
         return [int(PARTICIPANTS.search(line).group(1))
                 for line in self.lines_of("built")]
 
@@ -80,8 +80,8 @@ def check_server_built(outcome):
 
 
 def check_ptsort_built(outcome, participants):
-    """Check that ptsort built every index, unless its table is empty.  It
-    must also have begun every failed build, unless the failure came first."""
+    """Check that ptsort built every index, unless its table is empty.  If the
+    statement failed, check only the builds that ptsort began or left."""
     for line in outcome.lines_of("leaving"):
         if not line.endswith("empty table"):
             raise Failure("not built: " + line)
@@ -101,9 +101,9 @@ def check_ptsort_built(outcome, participants):
 
 
 def compare_leaves(servers, ours, slices, same_statement, amcheck):
-    """Both have built the index: compare the results.  Returns the number of
-    entries.  slices: the forced number of slices of a parallel build; None if
-    serial."""
+    """Compare the indexes of two successful builds.  Returns the number of
+    entries.  slices: the forced number of slices of a parallel build; None for
+    a serial build."""
     names = [[leaf.name for leaf in them.leaves] for them in (servers, ours)]
     if names[0] != names[1]:
         raise Failure("indexes %s, not %s" % (names[1], names[0]))
@@ -113,15 +113,15 @@ def compare_leaves(servers, ours, slices, same_statement, amcheck):
             raise Failure("%s: in the catalogs %s, not %s" % (
                 our.name, our.state, server.state))
         if not compare_trees(our.name, server.tree, our.tree, slices):
-            amcheck(our.name)       # decides whether the stored values are right
+            amcheck(our.name)       # checks whether the stored values are right
         entries += our.tree.count()
     return entries
 
 
 def compare_trees(name, server, our, slices):
     """Serial builds must have the same pages, parallel builds the same entries
-    on about the same number of pages.  False if only amcheck can tell whether
-    the entries are right."""
+    on about the same number of pages.  Returns False if only amcheck can tell
+    whether the entries are right."""
     exact = True
     if slices is not None or our.pages() != server.pages():
         found = our.entries()
@@ -145,11 +145,11 @@ def compare_trees(name, server, our, slices):
 
 
 def compare_sizes(name, server, our, slices):
-    """The number of leaves must be the server's, give or take one in a hundred
-    and one for each slice.  Above the leaves, no page except one of each slice
-    may have room for a third of a page, which a key may take.  The number of
-    upper pages varies: the key of a leaf that begins amid equal keys is as long
-    as the entry, and where keys come in pairs, many leaves begin so."""
+    """The number of leaves may differ from the server's by one percent and by one
+    leaf for each slice.  On each upper level, pages may have a third of a page
+    unused on average, because a key may take a third, and one page for each
+    slice may be empty.  The number of upper pages varies: if a leaf begins amid
+    equal keys, its key is as long as the entry."""
     found, expected = len(our.leaves), len(server.leaves)
     if abs(found - expected) > expected / 100 + 4 + slices:
         raise Failure("%s: %d leaves, not %d" % (name, found, expected))
@@ -164,7 +164,8 @@ def compare_sizes(name, server, our, slices):
 def same_by_others(found, expected):
     """True if entries differ only in the row whose value a posting list has.
     Equal values may be stored in two ways, compressed or not.  A posting list
-    has its first row's value, and parallel builds cut posting lists elsewhere."""
+    has the value of its first row.  Serial and parallel builds may begin posting
+    lists at different rows."""
     if [tid for _, tid in found] != [tid for _, tid in expected]:
         return False
     ours = {key for key, _ in found}
@@ -174,16 +175,16 @@ def same_by_others(found, expected):
 
 
 def words_of(error):
-    """The error that a user reads, without numbers: in a parallel build it is
-    random which of several rows an error names."""
+    """The error that a user reads, without numbers.  In a parallel build, an
+    error may name any of several rows."""
     return re.sub(r"\d+", "N", "%s %s %s" % (
         error.code, error.text, error.fields.get("HINT", "")))
 
 
 def compare_errors(session, index, servers, ours, orderly):
-    """If one of them failed, both must fail with the same message.  orderly:
-    true if the build does everything in the server's order, which means that
-    one process scans all rows, then sorts all rows, then loads."""
+    """Compare the errors of two builds, of which at least one failed.  Both must
+    fail with the same message.  orderly: true if ptsort's build works in the
+    server's order: one process scans all rows, sorts all rows, then loads."""
     server, our = servers.error, ours.error
     if server is None or our is None:
         raise Failure("the server: %s, ptsort: %s" % (server, our))
@@ -201,8 +202,8 @@ def compare_errors(session, index, servers, ours, orderly):
 
 
 def is_about_a_row(error):
-    """True if a row causes the error: a value, an expression, its size, its
-    duplicate.  If several rows do, it is random which one comes first."""
+    """True if a row causes the error: by a value, an expression, its size or a
+    duplicate.  If several rows cause errors, any of the errors may come first."""
     return error.code in (UNIQUE_VIOLATION, ROW_TOO_LARGE) \
         or error.code.startswith(("22", "PT"))
 
@@ -212,12 +213,12 @@ def names_a_duplicate(session, index, error):
     detail = error.fields.get("DETAIL", "")
     match = DUPLICATE.match(detail)
     if not match:
-        # a value with a line break: the message is cut off there
+        # the detail ends at a line break within the value
         return CUT_OFF.match(detail) is not None
     if index.own_equality:
         return True
     keys = [what for what, how in index.keys]
-    # keys may have different collations, which one call does not allow
+    # one call does not allow different collations, but the keys may have them
     shown = ", ".join("(CASE WHEN %s IS NOT DISTINCT FROM NULL THEN 'null' "
                       "ELSE format('%%s', %s) END) COLLATE \"C\"" % (key, key)
                       for key in keys)

@@ -1,12 +1,12 @@
-"""Random queries whose Sort nodes ptsort replaces (ptsort.sort), each compared
-with the same query when the server sorts.
+"""Random queries whose Sort nodes ptsort replaces (ptsort.sort).  The test
+compares each result with that of the same query when the server sorts.
 
 There are two kinds of queries.  In an *ordered* query rows may tie.  The server
 computes once, by dense_rank(), the rank and the contents of each row.  Then each
 execution of the query, or of a part of it, must return rows in the order of their
 ranks, each row once and unchanged.  A *definite* query has the same result for
 every order of ties: it returns sums, counts and ids, and its last key is id.  Its
-rows must be the same, and in the same order if the query has one.
+rows must be the same, and in the same order if the query has an order.
 """
 
 import collections
@@ -22,14 +22,15 @@ from totals import Totals
 
 MAX_ROWS = 5000
 SLOW_ROWS = 1500
-# Maximum number of rows for queries that are quadratic in it.
+# Maximum number of rows for queries whose time is quadratic in this number.
 FEW_ROWS = 400
-# A limit that ends no query early, for queries in which a row raised an error in
-# the server.  With a smaller one, an incremental sort over an index may end before
-# it reads that row, in the server as well.
+# A limit that ends no query early.  It is for queries in which a row raised an
+# error when the server sorted.  With a smaller limit, an incremental sort over an
+# index may end before it reads that row, by the server as well as by ptsort.
 ALL_ROWS = 100000
 
-# The line about a sort; ptsort.log_sort would send it to the server's log only
+# ptsort's line about a sort.  ptsort.log_sort would send the line to the server's
+# log only.
 SORTED = re.compile(r"ptsort: sorted (\d+) rows by (\d+) keys?, sorts: (\d+), "
                     r"(.+?), (?:Memory|Disk): ")
 
@@ -37,8 +38,9 @@ SORTED = re.compile(r"ptsort: sorted (\d+) rows by (\d+) keys?, sorts: (\d+), "
 UNHASHABLE = {"bit(13)", "varbit", "money", "tsvector", "tsquery", "ltree",
               "oidvector"}
 
-# Functions for the schema of a case: they read a query's rows between
-# subtransactions, some of which abort, or return one value of a query.
+# Functions for the schema of a case.  fz_loop and fz_pieces read a query's rows
+# between subtransactions, some of which abort.  fz_asked returns one value of a
+# query.
 SETUP = """
 CREATE FUNCTION fz_loop(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -100,10 +102,10 @@ def canon(column, what=None):
     if column.type in UNHASHABLE:
         return "coalesce(md5(%s::text), '-')" % what
     if column.type == "name":
-        # its own hash function knows no collations
+        # the hash function of name ignores collations
         what += "::text"
     elif column.type == "citext" and column.collation:
-        # neither does this one
+        # the hash function of citext ignores collations, too
         return "%s IS NULL" % what
     return "hash_record_extended(ROW(%s), 0)" % what
 
@@ -159,13 +161,13 @@ class Ordered:
         self.source = rng.choice(("t",) * 3 + ("(SELECT * FROM t OFFSET 0) t",))
         self.where = rng.choice(("",) * 4 + (
             " WHERE id % 3 <> 0", " WHERE id > 5", " WHERE id < 0"))
-        # rows as text, or short rows: the id and a hash of the row
+        # if true, each row is one text: its id and a hash of the row
         self.single = (keys.table.n > 300 or rng.random() < 0.5
                        or any(c.type == '"char"' for c in keys.table.columns))
 
     def _select(self, tail):
-        """The query.  Its output names differ from all columns: otherwise ORDER BY
-        would refer to the output."""
+        """The query.  Its output names differ from the names of all columns, because
+        ORDER BY would otherwise refer to the output."""
         columns = ", ".join(["id"] + [
             "%s AS x%d" % (what, i) for i, what in enumerate(self.shown)])
         select = "SELECT %s FROM %s%s%s" % (
@@ -180,7 +182,7 @@ class Ordered:
         return self._select(" ORDER BY %s%s" % (self.keys.order(), tail))
 
     def reference(self):
-        """A query for all rows, in any order, and one for the rank of each row."""
+        """A query for all rows in any order, and a query for the ranks of the rows."""
         return (self._select(""),
                 "SELECT id, dense_rank() OVER (ORDER BY %s) FROM %s%s" % (
                     self.keys.order(), self.source, self.where))
@@ -198,7 +200,7 @@ class Reference:
         self.ranks = sorted(self.rank.values())
 
     def check(self, rows, first=0, limit=None, ties=False):
-        """Check the rows that a query returned.  ties: FETCH FIRST WITH TIES."""
+        """Check the rows that a query returned.  ties: true for WITH TIES."""
         end = len(self.ranks) if limit is None else first + limit
         expected = self.ranks[first:end]
         if ties and expected:
@@ -215,11 +217,12 @@ class Reference:
                     i, mine, rank, row[:200]))
         wrong = collections.Counter(rows) - self.rest
         if wrong:
-            raise oracle.Failure("a row that is not there: %s" %
+            raise oracle.Failure("unexpected row: %s" %
                                  next(iter(wrong))[:200])
 
 
-# Definite queries.  Each function returns a query, and true if it has an order.
+# Definite queries.  Each function returns a query, and True if the query has an
+# order.
 
 def distinct_on(rng, keys):
     """The first row of each group."""
@@ -236,7 +239,7 @@ def total_order(rng, keys):
 
 
 def windows(rng, keys):
-    """Functions over windows, some over the same one."""
+    """Functions over windows, some over the same window."""
     parts = ", ".join(c.name for c in keys.plain()[:2])
     order = keys.order()
     functions = rng.sample((
@@ -252,7 +255,7 @@ def windows(rng, keys):
 
 
 def groups(rng, keys):
-    """GROUP BY, with sorted groups, some of them sorted again."""
+    """GROUP BY with several aggregates, some of which sort their input."""
     by = ", ".join(keys.whats())
     having = rng.choice(("", "", " HAVING count(*) > 1"))
     order = rng.choice((("", False), (" ORDER BY min(id)", True)))
@@ -272,8 +275,8 @@ def grouping_sets(rng, keys):
 
 
 def distinct(rng, keys):
-    """DISTINCT: it is random which of several equal values comes out, so the
-    query does not return the values themselves."""
+    """DISTINCT.  It may return any of several equal values, so the query does not
+    return the values themselves."""
     columns = keys.plain()
     names = ", ".join("%s AS d%d" % (c.name, i) for i, c in enumerate(columns))
     return "SELECT %s FROM (SELECT DISTINCT %s FROM t) s" % (
@@ -282,7 +285,7 @@ def distinct(rng, keys):
 
 
 def merge_join(rng, keys):
-    """A join of groups, or of all rows if there are few."""
+    """A join of rows and groups, or of two ranges of rows."""
     columns = keys.plain()[:2]
     kind = rng.choice(("", "LEFT ", "RIGHT ", "FULL "))
     on = " AND ".join("a.%s = b.%s" % (c.name, c.name) for c in columns)
@@ -343,7 +346,7 @@ def lateral(rng, keys):
 
 
 def stacked(rng, keys):
-    """Sorts over sorts."""
+    """Sorts whose input is another sort."""
     other = Keys(rng, keys.table, keys.world, 2)
     return ("SELECT id FROM (SELECT DISTINCT ON (r) * FROM (SELECT t.*, "
             "rank() OVER (ORDER BY %s) AS r FROM t) s ORDER BY r, id) t "
@@ -351,7 +354,7 @@ def stacked(rng, keys):
 
 
 def recursive(rng, keys):
-    """A query with a sort in the input of a sort."""
+    """A query with a sort key that runs another query with a sort."""
     inner = ("SELECT id FROM t WHERE id %% %d = $1 %% 5 "
              "ORDER BY %s, id LIMIT 1" % (rng.choice((5, 8)), keys.order()))
     return ("SELECT id FROM t WHERE id < 60 "
@@ -363,7 +366,7 @@ def recursive(rng, keys):
 DEFINITE = (distinct_on, total_order, windows, groups, grouping_sets, distinct,
             merge_join, set_operation, common_table, correlated, lateral,
             stacked, recursive)
-# queries with a sort for each of several rows
+# queries that sort again for each of several rows
 QUADRATIC = {correlated, lateral, recursive}
 
 
@@ -385,7 +388,7 @@ def plainly(rng, text):
 
 
 def by_cursor(rng, text):
-    """A few rows at a time, some in subtransactions that are rolled back."""
+    """Fetch a few rows at a time, some in subtransactions that roll back."""
     kind = rng.choice(("NO SCROLL ", "NO SCROLL ", ""))
     fetches = ["FETCH %s FROM c" % rng.choice((1, 2, 10, 100))
                for _ in range(rng.randint(0, 4))] + ["FETCH ALL FROM c"]
@@ -403,7 +406,7 @@ def by_scrolling(rng, text):
 
 def by_holding(rng, text):
     # COMMIT reads the rest of a holdable cursor, and the server does not allow a
-    # subtransaction to end during COMMIT: with assertions it crashes
+    # subtransaction to end during COMMIT: a server with assertions crashes
     if "fz_guarded" in text:
         return by_cursor(rng, text)
     return ("BEGIN; DECLARE c %sCURSOR WITH HOLD FOR %s; FETCH %d FROM c; "
@@ -432,7 +435,7 @@ SINGLE_STYLE = ANY_STYLE + (into_table, by_loop, by_pieces)
 # Settings
 
 def plan_settings(rng, parallel):
-    """Settings of the planner, both for the server's sorts and for ptsort's."""
+    """Settings of the planner, for the server's sorts and for ptsort's sorts."""
     result = {
         "enable_hashagg": rng.choice(("off", "off", "off", "on")),
         "enable_hashjoin": rng.choice(("off", "off", "off", "on")),
@@ -518,7 +521,7 @@ class QueryCase(Case):
         for session, statement in table.history(self._snapshot_held):
             self._happen(session, statement)
         if table.partitioned and self.rng.random() < 0.7:
-            # the plan merges sorted partitions with others
+            # then a plan may merge this sorted partition with others
             column = self.rng.choice([c for c in table.columns if c.kind.key])
             self.must("CREATE INDEX ON t_0 (%s)" % column.name)
         if self.rng.random() < 0.7:
@@ -537,7 +540,7 @@ class QueryCase(Case):
         definite = self.rng.random() < 0.5
         query = Definite(self.rng, keys) if definite else Ordered(keys)
         text = query.text if definite else query.test()
-        # fz_guarded() begins a subtransaction, which a parallel query may not do
+        # a parallel query may not begin a subtransaction, as fz_guarded() does
         parallel = (not table.temporary and "fz_guarded" not in text
                     and self.rng.random() < 0.15)
         self.plan = plan_settings(self.rng, parallel)
@@ -547,7 +550,7 @@ class QueryCase(Case):
     # executing
 
     def _set(self, values):
-        """Settings of the session, in one statement."""
+        """Change settings of the session, in one statement."""
         values = dict(values)
         values[self.force_parallel] = "on" if self.forced else "off"
         self.run("SELECT count(set_config(key, value, false)) FROM "
@@ -555,7 +558,7 @@ class QueryCase(Case):
                      {name: str(value) for name, value in values.items()}))
 
     def _server_runs(self, text):
-        """The server sorts, not ptsort."""
+        """Run a query; the server sorts, not ptsort."""
         self._set(dict(self.plan, **{"ptsort.sort": "off",
                                      "work_mem": "64MB"}))
         answer = self._checked(text)
@@ -576,7 +579,7 @@ class QueryCase(Case):
         return answer
 
     def _compare_errors(self, server, our, text):
-        """True if both succeeded."""
+        """Compare the SQLSTATEs.  Returns True if both queries succeeded."""
         codes = [a.error.code if a.error else None for a in (server, our)]
         if codes[0] != codes[1]:
             raise oracle.Failure("the server: %s, ptsort: %s after: %s" % (
@@ -585,7 +588,7 @@ class QueryCase(Case):
         return codes[0] is None
 
     def _check(self, text, check, *args, **kwargs):
-        """Run a check; a failure names the query."""
+        """Run a check.  If the check fails, the failure names the query."""
         try:
             check(*args, **kwargs)
         except oracle.Failure as failure:
@@ -596,7 +599,7 @@ class QueryCase(Case):
     def _ordered(self, table, keys, query):
         rows, ranks = (self._server_runs(text) for text in query.reference())
         if ranks.error or rows.error:
-            # the same error, whichever row raises it first
+            # ptsort must raise the same error, but any row may raise it first
             rows = ranks if ranks.error else rows
             reference = None
         else:
@@ -613,7 +616,7 @@ class QueryCase(Case):
         self.totals.note_query(names, answer)
 
     def _whole(self, table, query, keys, reference, server):
-        """Read all rows, in one of the ways."""
+        """Read all rows in a random style (SINGLE_STYLE or ANY_STYLE)."""
         style = self.rng.choice(SINGLE_STYLE if query.single else ANY_STYLE)
         text = style(self.rng, query.test())
         ours = self._ptsort_runs(table, text)
@@ -622,7 +625,7 @@ class QueryCase(Case):
             self._check(text, reference.check, ours.rows)
 
     def _part(self, table, query, keys, reference, server):
-        """LIMIT, OFFSET, WITH TIES, row locks."""
+        """Read a part of the rows: LIMIT, OFFSET, WITH TIES, row locks."""
         rng = self.rng
         limit = rng.choice((1, 2, 10, 100, 1000)) if reference else ALL_ROWS
         offset = rng.choice((0, 0, 1, 20))
@@ -639,7 +642,7 @@ class QueryCase(Case):
             self._check(text, reference.check, ours.rows, offset, limit, ties)
 
     def _prepared(self, table, query, keys, reference, server):
-        """A prepared query, executed several times."""
+        """Prepare the query, and execute it several times."""
         text = "PREPARE q(int8, int8) AS " + query.test(" LIMIT $1 OFFSET $2")
         if self._checked(text).error:
             return
@@ -674,12 +677,12 @@ class QueryCase(Case):
                 self._check(text, differ, expected, found)
 
     def _nothing_left(self):
-        """Check that neither files nor memory are left."""
+        """Check that ptsort left neither files nor memory."""
         left = self.run(
             "SELECT name FROM pg_ls_tmpdir() UNION ALL SELECT name FROM "
             "pg_backend_memory_contexts WHERE name LIKE 'ptsort%'").rows
         if left:
-            raise oracle.Failure("left: %s" % left)
+            raise oracle.Failure("left over: %s" % left)
 
 
 def differ(expected, found):

@@ -1,5 +1,5 @@
 """Random statements that build all indexes of a table: ptsort uses one scan for
-several of them.  Then the server runs REINDEX, and the test compares each index."""
+several indexes.  Then the server runs REINDEX, and the test compares each index."""
 
 import re
 
@@ -19,15 +19,15 @@ TABLESPACE = "SET allow_in_place_tablespaces = on; " \
 
 
 class RebuiltTable(CopiedTable):
-    """The table "t": smaller, for it has many indexes, and seldom of a kind
-    whose scan is not shared."""
+    """The table "t".  It is small, because it has many indexes.  ptsort can share
+    the scans of most kinds of tables here."""
 
     KINDS = ("plain",) * 20 + ("unlogged", "unlogged", "temporary", "partitioned")
     MAX_ROWS = 3000
 
 
 class Member(indexes.Index):
-    """One of several indexes, most of them plain."""
+    """One of several indexes; most indexes are plain."""
 
     def _choose_kind(self, snapshot_held):
         if self.table.target != "table":
@@ -58,7 +58,7 @@ class Member(indexes.Index):
 
 
 class Rebuild:
-    """The messages of a statement about the indexes that it built."""
+    """The messages that a statement wrote about the indexes that it built."""
 
     def __init__(self, answer, in_transaction=False):
         self.error = answer.error
@@ -70,7 +70,7 @@ class Rebuild:
 
     @property
     def building(self):
-        """Name and participants of each build that has begun."""
+        """The name and the number of participants of each build that began."""
         return [(NAME.search(line).group(1),
                  int(oracle.PARTICIPANTS.search(line).group(1)))
                 for line in self.lines if line.startswith("ptsort: building")]
@@ -91,9 +91,9 @@ class Rebuild:
         return [m.group(1) for m in self._matches(AGAIN)]
 
     def check(self, participants, most, expected):
-        """participants: returns the number for an index.  A scan may be for up
-        to `most` indexes.  expected: true if a scan must be shared unless an
-        error occurs."""
+        """Check the messages.  participants: a function that returns the number for
+        an index.  most: the maximum number of indexes of one scan.  expected:
+        true if indexes must share a scan unless an error occurs."""
         for line in self.lines:
             if line.startswith("ptsort: leaving index") \
                     and not line.endswith("empty table"):
@@ -108,7 +108,7 @@ class Rebuild:
             raise Failure("one scan for %s indexes, not %d" % (
                 self.shared, most))
         if self.taken > sum(self.shared) - len(self.shared):
-            raise Failure("%d builds took what %s scans left" % (
+            raise Failure("%d builds used scans for %s indexes" % (
                 self.taken, self.shared))
         if expected and self.building and not self.error and not self.shared:
             raise Failure("no scan was shared: %s" % self.lines)
@@ -177,7 +177,7 @@ class RebuildCase(CopyCase):
             self.must(member.drop())
 
     def _choose_member(self, table, name, plain):
-        """An index of that name; a plain one if plain is true."""
+        """A random index with this name.  If `plain` is true, the index is plain."""
         while True:
             index = Member(self.rng, table, self.world, self._snapshot_held(), name)
             if index.plain or not plain:
@@ -203,7 +203,7 @@ class RebuildCase(CopyCase):
     # choosing a statement
 
     def _choose_statement(self, table):
-        """A statement, its name, and true if it can be rolled back."""
+        """A statement, its name, and True if the test may roll it back."""
         rng = self.rng
         alone = table.target != "all partitions"
         choices = [("REINDEX TABLE t", "REINDEX", alone)] * 4
@@ -225,7 +225,7 @@ class RebuildCase(CopyCase):
         return rng.choice(choices)
 
     def _alter_type(self, table):
-        """A new value in some rows or in all, which may cause duplicates."""
+        """A statement that gives new values, maybe duplicates, to some or all rows."""
         column = self.rng.choice(table.columns[1:] or table.columns)
         value = self.rng.choice((
             column.value("(id + 1)"),
@@ -251,7 +251,7 @@ class RebuildCase(CopyCase):
         return settings
 
     def _before(self, table):
-        """Earlier changes of a transaction."""
+        """Changes in the transaction before the statement."""
         rng = self.rng
         if table.target == "table" and rng.random() < 0.3:
             self.must("TRUNCATE t")
@@ -264,7 +264,7 @@ class RebuildCase(CopyCase):
         plain = [index.name for index in self.members.values()
                  if index.kind == "create"]
         if plain and rng.random() < 0.4:
-            # now the unique index may have duplicates, like a broken one
+            # the index, now unique, may have duplicates, like a broken index
             for name in rng.sample(plain, rng.randint(1, min(2, len(plain)))):
                 self.must("UPDATE pg_index SET indisunique = true "
                           "WHERE indexrelid = '%s'::regclass" % name)
@@ -276,7 +276,7 @@ class RebuildCase(CopyCase):
             self.must("UPDATE pg_index SET indisvalid = false WHERE indexrelid "
                       "= '%s'::regclass" % self.rng.choice(list(self.members)))
 
-    # running it
+    # running a statement
 
     def _one_rebuild(self, table):
         statement, verb, may_roll_back = self._choose_statement(table)
@@ -311,7 +311,7 @@ class RebuildCase(CopyCase):
         self.run("\\set ON_ERROR_ROLLBACK off")
 
     def _server_runs(self, statement):
-        # no index scan: with it CLUSTER drops more old versions
+        # no index scan, because index scans of CLUSTER drop more old versions
         self._set(dict(indexes.quiet_settings(), enable_indexscan="off"))
         answer = self.run(statement)
         self._set({"enable_indexscan": "on"})
@@ -340,7 +340,7 @@ class RebuildCase(CopyCase):
         return 1 if serial else settings.participants
 
     def _check(self, table, rebuild, settings, shareable):
-        """Check that ptsort built, with the right participants and shared scans."""
+        """Check that ptsort built, with the right numbers of participants and scans."""
         megabytes = int(settings.values["maintenance_work_mem"].strip("'MB"))
         most = min(settings.values["ptsort.indexes_per_scan"],
                    megabytes // settings.participants)
@@ -360,7 +360,7 @@ class RebuildCase(CopyCase):
     def _nothing_left(self):
         left = self.main.quiet("SELECT * FROM fz_left()")
         if left.error or left.rows:
-            raise Failure("left: %s" % (left.error or left.rows))
+            raise Failure("left over: %s" % (left.error or left.rows))
 
     @staticmethod
     def _compare_errors(servers, ours):
@@ -370,9 +370,9 @@ class RebuildCase(CopyCase):
             raise Failure("the server: %s, ptsort: %s" % (servers, ours))
 
     def _compare_indexes(self, table, settings, verb, states):
-        """The catalogs must have the same data on the indexes as after the
-        server's run of the statement, and each index must equal the one that
-        the server's REINDEX builds."""
+        """Compare the catalogs' data on the indexes with the data after the server
+        ran the statement.  Compare each index with the index that the server's
+        REINDEX builds."""
         if states is not None and self._states() != states:
             raise Failure("in the catalogs %s, not %s" % (
                 self._states(), states))
@@ -384,14 +384,14 @@ class RebuildCase(CopyCase):
         unchecked = verb in ("CLUSTER", "VACUUM FULL")
         if error:
             if unchecked and error.code == oracle.UNIQUE_VIOLATION:
-                return          # these two verbs do not check for duplicates
+                return          # these two do not find duplicates
             raise Failure("the server: %s, ptsort: None" % error)
         for name, index in self.members.items():
             slices = None
             if settings.workers > 0 and not table.temporary \
                     and not index.unsafe:
                 slices = settings.values["ptsort_test.slices"]
-            # nor do they mark an index as valid
+            # CLUSTER and VACUUM FULL do not mark an index as valid
             self.totals.rows += oracle.compare_leaves(
                 Built(self.main, name), ours[name], slices, not unchecked,
                 self._amcheck_one)

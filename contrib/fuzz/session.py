@@ -1,8 +1,8 @@
-"""A psql session that stays open: statements in, answers out.
+"""A psql session that stays open for many statements.
 
-The class starts psql once and feeds it through a pipe, so a statement costs no
-more than its round trip.  It records all statements: the record is the script
-that repeats a failure.
+The class starts psql once and feeds psql through a pipe, so a statement costs no
+more than its round trip.  The session also records all statements.  The recorded
+statements are the script that repeats a failure.
 """
 
 import os
@@ -11,7 +11,7 @@ import select
 import subprocess
 import time
 
-# With VERBOSITY verbose: severity, SQLSTATE, text.
+# A message with VERBOSITY verbose: severity, SQLSTATE, text.
 MESSAGE = re.compile(r"^(?:psql:<stdin>:\d+: )?"
                      r"(ERROR|FATAL|PANIC|WARNING|NOTICE|INFO|LOG|DEBUG): +"
                      r"([0-9A-Z]{5}): (.*)$")
@@ -38,7 +38,7 @@ class Message:
 
     @property
     def by_ptsort(self):
-        """True if the message is a line about a build, a copy or a sort."""
+        """True if ptsort wrote the message about a build, a copy or a sort."""
         return self.severity == "DEBUG" and self.text.startswith("ptsort: ")
 
     def __str__(self):
@@ -56,7 +56,7 @@ class Answer:
     def __init__(self, text):
         self.rows = []
         messages = []
-        in_debug = False    # up to LOCATION: it may have a LINE, or a long QUERY
+        in_debug = False    # in a DEBUG message, up to its LOCATION
         for line in text.split("\n"):
             message = MESSAGE.match(line)
             field = FIELD.match(line)
@@ -87,12 +87,12 @@ class Answer:
 
     @property
     def value(self):
-        """The only row."""
+        """The first row, or None."""
         return self.rows[0] if self.rows else None
 
 
 class Session:
-    """One psql.  The session passes each of its statements to record."""
+    """One psql.  run() passes each statement to the function `record`."""
 
     def __init__(self, database, name, record, timeout):
         self.name = name
@@ -113,7 +113,7 @@ class Session:
         return self.quiet(sql)
 
     def quiet(self, sql):
-        """The same without recording, for statements irrelevant to failures."""
+        """Send statements that are irrelevant to failures, without recording."""
         self.count += 1
         mark = "-- end %d of %s" % (self.count, self.name)
         if not sql.startswith("\\"):
@@ -122,7 +122,7 @@ class Session:
         try:
             self.psql.stdin.write(text.encode())
         except OSError as error:
-            raise Lost("psql has ended before: " + sql) from error
+            raise Lost("psql ended before: " + sql) from error
         return Answer(self._read_until(mark, sql))
 
     def _read_until(self, mark, sql):
@@ -150,9 +150,9 @@ class Session:
         return text
 
     def close(self):
-        """End the session, in any state.  The server may end the process later,
-        so this first ends the transaction: its snapshot must not hold back the
-        next case."""
+        """End the session, in any state.  close() first ends the transaction,
+        because its snapshot must not affect the next case.  The server process
+        may end later than psql."""
         try:
             self.psql.stdin.write(b"ROLLBACK;\n")
             self.psql.stdin.close()

@@ -1,4 +1,5 @@
--- Objects for the random tables and indexes, once for each database.
+-- Objects for the random tables and indexes.  fuzz.py runs this script once in each
+-- database.
 SET client_min_messages = warning;
 CREATE EXTENSION ptsort;
 CREATE EXTENSION amcheck;
@@ -44,7 +45,7 @@ IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql AS $$
 	SELECT left(string_agg(md5(seed::text || ' ' || i::text), ''), size)
 	FROM generate_series(1, size / 32 + 1) i $$;
 
--- For expressions
+-- Functions for index expressions
 CREATE FUNCTION fz_unsafe(value text) RETURNS text
 IMMUTABLE PARALLEL UNSAFE LANGUAGE plpgsql AS $$
 BEGIN
@@ -71,8 +72,9 @@ BEGIN
 	RETURN value;
 END $$;
 
--- Users' operator classes: backward; many keys that are equal but differ in their
--- text; a comparison in another language; the server's own under another name.
+-- Operator classes of users: one in backward order; one in which many different texts
+-- are equal; one whose comparison is in another language; two with the server's own
+-- comparisons under another name.
 CREATE FUNCTION fz_backward(int4, int4) RETURNS int4
 IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql AS 'SELECT btint4cmp($2, $1)';
 CREATE FUNCTION fz_by_length(text, text) RETURNS int4
@@ -121,8 +123,8 @@ BEGIN
 	END LOOP;
 END $$;
 
--- The leaf indexes below an index, or the index itself if it is a leaf: each with
--- the state that its build left in the catalogs, and its table's number of blocks.
+-- Returns the leaf indexes below an index, or the index itself if it is a leaf.  state
+-- is what the build left in the catalogs; table_blocks is the table's number of blocks.
 CREATE FUNCTION fz_built(name text, OUT leaf text, OUT blocks int8,
 	OUT table_blocks int8, OUT state text)
 RETURNS SETOF record LANGUAGE sql AS $$
@@ -134,8 +136,8 @@ RETURNS SETOF record LANGUAGE sql AS $$
 		OR c.oid IN (SELECT relid FROM pg_partition_tree(to_regclass(name))))
 	ORDER BY 1 $$;
 
--- Copies of tables.  The tables with files of their own: a table itself, or its
--- partitions.
+-- Functions for copies of tables.  fz_files returns the tables that have files of their
+-- own: a table itself, or its partitions.
 CREATE FUNCTION fz_files(name text) RETURNS SETOF regclass LANGUAGE sql AS $$
 	SELECT oid::regclass FROM pg_class WHERE relkind IN ('r', 'm') AND (oid = name::regclass
 		OR oid IN (SELECT relid FROM pg_partition_tree(name::regclass))) $$;
@@ -150,10 +152,10 @@ END $$;
 -- The row versions in the table's file, except their places: headers and data.
 -- Each copy gives a new number to a value that it moves out of line, and to a
 -- multixact, so the digest has the length of the value and the members of the
--- multixact.  The digest leaves out the hint HEAP_XMAX_COMMITTED (1024).  Where a
--- copy replaces a multixact by its updater, only an index build sets this hint; and
--- if the index is not logged (wal_level = minimal, checksums) the server does not
--- write a page for a hint.  fz_seen() checks that the hint is right.
+-- multixact.  The digest leaves out the hint HEAP_XMAX_COMMITTED (1024).  If a copy
+-- replaces a multixact with its updater, only an index build sets this hint.  If the
+-- index is not logged (wal_level = minimal, checksums), the server does not write a
+-- page for a hint.  fz_seen() checks that the hint is right.
 CREATE FUNCTION fz_copied(name text, OUT versions int8, OUT digest numeric, OUT visible text, OUT links int8, OUT multis int8, OUT toast text,
 	OUT reltuples float4, OUT relpages int4, OUT relallvisible int4, OUT relfrozenxid xid, OUT relminmxid xid)
 LANGUAGE plpgsql AS $$
@@ -203,8 +205,8 @@ CREATE FUNCTION fz_left() RETURNS SETOF text LANGUAGE sql AS $$
 	WHERE spcname = 'fz_space' $$;
 
 -- The maximum number of indexes of one table, "t" or a table below it, that must
--- share a scan.  It counts valid btree indexes.  Tables with an index that may run
--- user code during its build do not count, for that index ends a shared scan's group.
+-- share a scan.  The function counts valid btree indexes.  It ignores tables with an
+-- index that may run user code, because that index ends a shared scan's group.
 CREATE FUNCTION fz_shareable() RETURNS int8 LANGUAGE sql AS $$
 	SELECT coalesce(max(n), 0) FROM (SELECT count(*) FILTER (WHERE relam = 403 AND indisvalid) AS n
 		FROM fz_files('t') relid, pg_index i, pg_class c

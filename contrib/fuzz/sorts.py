@@ -9,7 +9,7 @@ from totals import Totals
 
 MAX_ROWS = 60000
 
-# "Less" and "greater" of operator classes other than the default ones.  The
+# The operators "less" and "greater" of operator classes that are not default.  The
 # operators of setup.sql's n-th class begin with n signs "#".
 OPERATORS = {
     "text_pattern_ops": ("~<~", "~>~"),
@@ -34,7 +34,7 @@ class Key:
         self.kind = column.kind
         self.what = column.name
         self.how = rng.choice(("", "", " ASC", " DESC"))
-        self.plain = True       # the column, as it is
+        self.plain = True       # the key is just the column
         self.slow = column.kind.slow
         if column.kind.expressions and rng.random() < 0.2:
             template = rng.choice(column.kind.expressions)
@@ -55,7 +55,7 @@ class Key:
 
 
 class Query:
-    """A query whose Sort the test runs, with the kinds of slots that it allows."""
+    """A query whose Sort node the test runs with one of several kinds of slots."""
 
     def __init__(self, rng, table, world):
         self.datum = rng.random() < 0.3
@@ -79,7 +79,7 @@ class Query:
         places = list(range(1, count + 1))
         whats = [key.what for key in self.keys]
         if others and rng.random() < 0.5:
-            # the other columns first
+            # the other columns come before the keys in the sorted rows
             order = [key.what + key.how for key in self.keys]
             columns = others
         else:
@@ -194,7 +194,7 @@ class SortCase(Case):
             self._one_query(table)
 
     def _one_query(self, table):
-        """Sort by some keys in several ways."""
+        """Sort by some keys, with several settings and options."""
         query = Query(self.rng, table, self.world)
         if query.slow and table.n > 3000:
             return

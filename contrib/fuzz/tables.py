@@ -1,8 +1,8 @@
 """A random table and its random history.
 
 A history is a list of statements whose results an index build must handle: HOT
-chains, dead and recently dead rows, rows of aborted
-subtransactions, frozen pages, missing attributes, several partitions.
+chains, dead and recently dead rows, rows of aborted subtransactions, frozen
+pages, missing attributes, several partitions.
 """
 
 import values
@@ -15,7 +15,7 @@ MAX_BYTES = 12 << 20
 
 
 def choose_size(rng, factor, limit):
-    """The number of rows: a few hundred most of the time, times the factor."""
+    """A random number of rows, usually a few hundred, multiplied by the factor."""
     roll = rng.random()
     if roll < 0.08:
         n = rng.randint(1, 20)
@@ -31,8 +31,8 @@ def choose_size(rng, factor, limit):
 
 
 def is_odd(column, what=""):
-    """True for citext in a nondeterministic collation: there its "=", which
-    compares bytes, contradicts the order, and the server's result is random."""
+    """True for citext in a nondeterministic collation.  The operator "=" of citext
+    compares bytes and contradicts the order, so the server's result is random."""
     return column.type == "citext" and "fz_" in what + str(column.collation)
 
 
@@ -72,7 +72,7 @@ class Table:
         return self.rng.randint(20, 45)
 
     def new_column(self, kind=None):
-        """A random column, not in the table yet."""
+        """A random column, for the caller to add."""
         name = "c%d" % self.next_column
         self.next_column += 1
         kind = kind or values.column_kind(self.rng, self.world.utf8)
@@ -132,7 +132,7 @@ class Table:
             "hashint8extended(id, 5) %% %d = 0" % k))
 
     def update(self):
-        """UPDATE of a part of the rows, to other values or to the same."""
+        """UPDATE of a part of the rows, to other values or to the old values."""
         others = self.columns[1:] or self.columns
         column = self.rng.choice(others)
         value = column.name
@@ -149,7 +149,7 @@ class Table:
             self.where(), self.rng.choice(("SHARE", "UPDATE", "KEY SHARE")))
 
     def change(self):
-        """Some DML."""
+        """A random statement that changes or locks rows."""
         return self.rng.choice((self.update, self.update, self.delete,
                                 self.lock))()
 
@@ -172,7 +172,7 @@ class Table:
         return "; ".join(parts)
 
     def alter(self):
-        """Add a column, or drop one."""
+        """Add a column, or drop a column."""
         if len(self.columns) > 2 and self.rng.random() < 0.4:
             column = self.columns.pop(self.rng.randrange(1, len(self.columns)))
             return "ALTER TABLE t DROP COLUMN %s" % column.name
@@ -229,7 +229,8 @@ class Table:
             yield 1, statement
         events = rng.choice((0, 0, 1, 2, 4))
         if rng.random() < 0.2:
-            # rows changed from now on are recently dead during index builds
+            # old versions of rows changed after the snapshot are recently dead
+            # during index builds
             yield 2, OLD_SNAPSHOT
             yield 1, self.update()
             events += 1

@@ -97,7 +97,7 @@ class Trees(unittest.TestCase):
         self.assertTrue(oracle.compare_trees("i", a, a, None))
 
     def test_other_pages(self):
-        """The same entries without posting lists: equal only if parallel."""
+        """Trees with and without posting lists are equal only if parallel."""
         pages = two_leaves()
         high = bytes.fromhex(pages[1])
         high = tree.Page(high).items[0]
@@ -125,7 +125,7 @@ class Trees(unittest.TestCase):
             oracle.compare_sizes("i", a, b, 1)
 
     def test_stored_in_two_ways(self):
-        """Equal values, compressed or not: a posting list has its first row's."""
+        """Equal values, compressed or not, may differ in a posting list."""
         one, two, other = (0, b"plain"), (0, b"packed"), (0, b"wrong")
         self.assertTrue(oracle.same_by_others(
             [(one, b"1"), (two, b"2")], [(one, b"1"), (one, b"2")]))
@@ -152,7 +152,7 @@ class Answers(unittest.TestCase):
             "DETAIL:  Key (a)=(1) is duplicated.\n")
 
     def test_lines(self):
-        """The server's own DEBUG messages, and other levels, are not lines."""
+        """`lines` has no DEBUG messages of the server and no other levels."""
         answer = session.Answer(
             'DEBUG:  00000: building index "i" on table "t" serially\n'
             "DETAIL:  its detail\nLOCATION:  index_build, index.c:3000\n"
@@ -313,8 +313,8 @@ class Queries(unittest.TestCase):
         for words, wrong in (
                 ("row 0 has rank 2, not 1", ["2|b", "1|a", "3|b", "4|c"]),
                 ("3 rows, not 4", rows[:3]),
-                ("a row that is not there: 2", ["1|a", "2|b", "2|b", "4|c"]),
-                ("a row that is not there: 4", rows[:3] + ["4|C"]),
+                ("unexpected row: 2", ["1|a", "2|b", "2|b", "4|c"]),
+                ("unexpected row: 4", rows[:3] + ["4|C"]),
                 ("row 3 has rank None", rows[:3] + ["5|c"])):
             with self.assertRaisesRegex(oracle.Failure, words):
                 reference.check(wrong)
@@ -387,10 +387,10 @@ class Copies(unittest.TestCase):
         self.assertFalse(self.copy(
             self.LINES % "the server's functions").by_all)
         copy.ends = []
-        with self.assertRaisesRegex(oracle.Failure, "1 copies have begun, 0"):
+        with self.assertRaisesRegex(oracle.Failure, "1 copies began, 0"):
             copy.check_ours(3)
         for text, words in (
-                ("", "nothing was copied"),
+                ("", "ptsort copied nothing"),
                 ('DEBUG:  00000: ptsort: leaving copy of table "t" to the '
                  "server: no index to sort by", "not copied: .*no index")):
             with self.assertRaisesRegex(oracle.Failure, words):
@@ -416,7 +416,7 @@ class Rebuilds(unittest.TestCase):
             "keys exact%s\n")
 
     def check(self, text, most=8, expected=True):
-        """A rebuild with these messages, checked."""
+        """Check a rebuild with these messages, and return the rebuild."""
         rebuild = rebuilds.Rebuild(session.Answer(text))
         rebuild.check(lambda name: 3, most, expected)
         return rebuild
@@ -433,7 +433,7 @@ class Rebuilds(unittest.TestCase):
         again = 'DEBUG:  00000: ptsort: scanning again for index "ib": why\n'
         for text, words in (
                 (own, "no scan was shared"),
-                (first + second + second, "2 builds took"),
+                (first + second + second, "2 builds used"),
                 (first + again + own, "scanned again: .*why"),
                 (first + own.replace("3 part", "2 part"), "2 participants"),
                 ('DEBUG:  00000: ptsort: leaving index "ia" to the server: why',

@@ -1,4 +1,4 @@
-"""Counters of a run of the fuzz."""
+"""Counters of a run of the fuzzer."""
 
 import collections
 import time

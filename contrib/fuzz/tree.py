@@ -3,7 +3,7 @@
 There are two ways to compare two trees.  `pages` returns everything on the pages,
 level by level from the root and from left to right, except block numbers, LSNs
 and checksums.  `entries` returns only the leaf level: each key as stored with its
-TID, in order, whichever pages and posting lists hold them.
+TID, in order.  It ignores which pages and posting lists hold the entries.
 """
 
 import struct
@@ -16,7 +16,7 @@ LP_NORMAL = 1
 SIZE_MASK = 0x1FFF
 ALT_TID = 0x2000
 
-# its offset number, if ALT_TID
+# The offset number in the TID, if ALT_TID is set
 IS_POSTING = 0x2000
 COUNT_MASK = 0x0FFF
 
@@ -43,7 +43,7 @@ class Page:
             if pointer >> 15 & 3 != LP_NORMAL:
                 raise BadTree("line pointer %x" % pointer)
             self.items.append(raw[start:start + (pointer >> 17)])
-        self.first = 0 if self.next == 0 else 1     # behind the high key
+        self.first = 0 if self.next == 0 else 1     # after the high key
 
     def comparable(self):
         """Everything except block numbers, as a tuple."""
@@ -126,7 +126,7 @@ def count_entries(item):
 
 
 def append_entries(found, item):
-    """The entries of one leaf tuple: several if it has a posting list."""
+    """Append the entries of one leaf tuple, several if it has a posting list."""
     offset, info = struct.unpack_from("<HH", item, 4)
     bits = info & ~(SIZE_MASK | ALT_TID)
     if info & ALT_TID:

@@ -13,12 +13,12 @@ class Kind:
     """A way to fill a column of a type.
 
     value       SQL expression with {r} for the rank
-    special     values inserted now and then, as SQL literals
+    special     values for a few of the rows, as SQL literals
     classes     operator classes besides the default one
     expressions index expressions with {c} for the column
-    width       approximate bytes
-    text        true if it has a collation
-    key         true if it has a default operator class of btree
+    width       approximate bytes of a value
+    text        true if the type has a collation
+    key         true if the type has a default btree operator class
     """
 
     def __init__(self, name, type_, value, special=(), classes=(),
@@ -183,14 +183,14 @@ PLAIN_KINDS = [
          "('top.' || ({r} % 20)::text || '.' || md5(({r})::text))::ltree",
          width=60),
     Kind("hstore", "hstore", "hstore(({r} % 10)::text, ({r})::text)", width=30),
-    # not for keys
+    # types that cannot be keys
     Kind("point", "point", "point({r} % 100, 1)", key=False, width=16),
     Kind("json", "json", "to_json({r})", key=False, width=20),
     Kind("box", "box", "box(point(0, {r} % 100), point(1, 1))", key=False,
          width=32),
 ]
 
-# Styles of strings.  Styles with more than ASCII are for UTF-8.
+# Styles of strings.  Styles with characters beyond ASCII are for UTF-8.
 STYLES = [
     ("number", "({r})::text", 20),
     ("padded", "lpad(({r})::text, 20, '0')", 20),
@@ -227,7 +227,7 @@ STYLES_UTF8 = [
      " U&'a\\0301e\\0308o\\0327\\200D-c') || 'h'", 22),
 ]
 
-# Around the largest entry that fits a page, 2704 bytes with its header.
+# Strings near the maximum size of an entry, 2704 bytes with its header.
 EDGE = ("fz_noise({r}, (2600 + {r} % 85)::int4)", 2650)
 EDGE_OVER = ("fz_noise({r}, (CASE WHEN {r} % 400 = 7 THEN 2690 + {r} % 20"
              " ELSE {r} % 200 END)::int4)", 110)
@@ -268,8 +268,8 @@ def string_kind(rng, utf8):
 
 
 def broad_kind(rng):
-    """Strings of about the maximum length with a header of one byte: a few
-    small values of this kind make a wide index entry."""
+    """Strings of about the maximum length for a header of one byte.  A few of
+    these small values make a wide index entry."""
     size = rng.choice((100, 120, 120, 124, 126, 127))
     value = "left(repeat(md5(({r})::text), 4), %d)" % size
     if rng.random() < 0.2:
@@ -307,7 +307,7 @@ class Distribution:
 
     @property
     def is_unique(self):
-        """True if all rows have different ranks, almost always."""
+        """True if rows almost always have different ranks."""
         return self.name in ("random", "ascending", "descending", "in parts")
 
     def rank(self, g):
@@ -359,7 +359,7 @@ class Column:
         return "%s %s%s" % (self.name, self.type, collation)
 
     def value(self, g):
-        """Its value in row g, as an SQL expression."""
+        """The column's value in row g, as an SQL expression."""
         value = "(%s)::%s" % (
             self.kind.value.replace(RANK, self.distribution.rank(g)), self.type)
         cases = []

@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * arena.c
- *	  Memory for all records, which all participants share.
+ *	  Memory that all participants share, for all records.
  *
- * The arena is a file in memory without a name (memfd_create), not a segment
- * of dynamic shared memory.  Its size is not limited by /dev/shm.  The kernel
- * can use huge pages for it, which reduces TLB misses when ptsort gathers
- * records.  Each participant allocates the memory for the records that it
- * reads (arena_fill), so that participants allocate in parallel.
+ * The arena is a file without a name in memory (memfd_create), not a segment
+ * of dynamic shared memory.  So /dev/shm does not limit the arena's size, and
+ * the kernel can use huge pages, which reduce TLB misses when participants
+ * gather records.  Each participant allocates the memory for the records that
+ * it reads (arena_fill), so that participants allocate in parallel.
  *
  * Each process unmaps the arena at the end of the memory context in which it
- * mapped the arena.  The kernel frees the arena after the last process.
+ * mapped the arena.  The kernel frees the arena when no process uses it.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@
 
 #include "arena.h"
 
-/* A mapping, which the callback of its memory context removes. */
+/* A mapping that the callback of a memory context removes. */
 typedef struct Mapping
 {
 	MemoryContextCallback callback;
@@ -71,7 +71,7 @@ map_file(int fd, int64 size)
 	return mapping->address;
 }
 
-/* arena_create makes an arena, which exists until arena_close or an error. */
+/* arena_create makes an arena that exists until arena_close or an error. */
 void
 arena_create(Arena *arena, int64 size)
 {
@@ -81,7 +81,7 @@ arena_create(Arena *arena, int64 size)
 	if (made < 0)
 		no_memory(size);
 	snprintf(own, NAMELESS_SIZE, "/proc/self/fd/%d", made);
-	/* reopen it, so that the server closes the descriptor after an error */
+	/* reopen the file, so that the server closes it after an error */
 	arena->fd = OpenTransientFile(own, O_RDWR);
 	(void) close(made);
 	if (arena->fd < 0 || ftruncate(arena->fd, size) != 0)
@@ -114,7 +114,7 @@ arena_map(const Arena *arena)
 
 /*
  * arena_fill allocates the memory for a range that the caller will write.
- * Without this call the kernel could report a shortage only by a signal.
+ * Without this call, the kernel could report a lack of memory only by a signal.
  */
 void
 arena_fill(uint8 *place, int64 size)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * arena.h
- *	  Memory for all records, which all participants share.
+ *	  Memory that all participants share, for all records.
  *
  *-------------------------------------------------------------------------
  */

@@ -4,8 +4,8 @@
  *	  Common code for the SQL functions: arguments and results.
  *
  * The functions access files as the server's operating system user, so the
- * calling role needs privileges.  They reject symbolic links, because another
- * user could redirect a link to a different file.
+ * calling role needs privileges.  The functions reject symbolic links, because
+ * another user could redirect a link to a different file.
  *
  *-------------------------------------------------------------------------
  */
@@ -197,7 +197,7 @@ check_striped(const Volume *volume, int record_size)
 					 errmsg("file \"%s\" has " INT64_FORMAT " bytes instead of " INT64_FORMAT,
 							volume->files[i].path, volume->files[i].size,
 							expected->files[i].size),
-					 errdetail("The expected size follows from the total size.")));
+					 errdetail("The expected size follows from the total size of the files.")));
 	}
 	pfree(expected);
 }
@@ -234,7 +234,7 @@ add_input(Records *records, const char *path)
 	volume->nfiles++;
 }
 
-/* input_volume checks the input files, and sets the volume and its records. */
+/* input_volume checks the input files, and sets the volume and n of records. */
 void
 input_volume(Records *records, char **paths, int n, int64 stripe)
 {

@@ -80,7 +80,7 @@ sortbench_remove(PG_FUNCTION_ARGS)
 	char	   *path = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	Volume	   *volume = palloc0(sizeof(Volume));
 
-	/* a file can be removed if a sort could replace it */
+	/* allow the removal of any file that a sort could replace */
 	output_volume(volume, &path, 1, 0, true, NULL);
 	if (unlink(volume->files[0].path) == 0)
 		PG_RETURN_BOOL(true);

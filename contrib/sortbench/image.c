@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * image.c
- *	  Sort the records themselves: two passes.
+ *	  Sort the records themselves, in two passes.
  *
  * Each record is a tuple of ptsort's sort, which writes runs to temporary
  * files if the records do not fit in memory.  As in pointer.c, records with
  * equal keys are in the order of their numbers.  If the key is short, the
- * sort's words hold both the key and the number, so they decide every
+ * sort's words hold both the key and the number, so the words decide every
  * comparison.  If the key is long, the number follows the record in the image.
  *
  *-------------------------------------------------------------------------
@@ -17,7 +17,7 @@
 
 #include "sort.h"
 
-/* Words of a long key, which leave no room for the record's number. */
+/* Number of words for a key that leaves no room for the record's number. */
 #define LONG_WORDS		PTSORT_MAX_WORDS
 
 typedef struct ImageState
@@ -53,7 +53,7 @@ variant_size(const void *tuple, void *state)
 	return ((ImageState *) state)->image_size;
 }
 
-/* The number that follows a record. */
+/* Returns the number that follows a record in its image. */
 static uint64
 number_of(const uint8 *image, int record_size)
 {
@@ -64,8 +64,8 @@ number_of(const uint8 *image, int record_size)
 }
 
 /*
- * If the words hold key and number, the words of two different records always
- * differ.  ptsort then calls this function only for two copies of a record.
+ * If the words hold the key and the number, different records have different
+ * words.  ptsort then calls this function only for two copies of a record.
  */
 static int
 variant_compare(const void *a, const void *b, void *state)

@@ -40,7 +40,7 @@ bad_part(const char *words)
 			 errhint("For example: \"0 10\", or \"12 4 int little desc\".")));
 }
 
-/* Parses a word after offset and length.  Returns false if it is unknown. */
+/* Parses a word after offset and length.  Returns false for unknown words. */
 static bool
 take_word(Part *part, const char *word)
 {
@@ -146,7 +146,7 @@ order_float(uint8 *bytes, int length)
 		bytes[i] = (uint8) value;
 }
 
-/* key_part writes the key bytes of one part, part->length of them. */
+/* key_part writes the part->length key bytes of one part. */
 void
 key_part(const Part *part, const uint8 *record, uint8 *bytes)
 {

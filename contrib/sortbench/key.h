@@ -94,7 +94,7 @@ key_prefix(const Key *key, const uint8 *record, uint8 *bytes, int room)
 	{
 		const Part *part = &key->parts[i];
 
-		/* if a part does not fit, use a prefix of a byte string, or nothing */
+		/* if the part does not fit, cut a byte string, and omit other types */
 		if (at + part->length > room)
 		{
 			Part		cut = *part;

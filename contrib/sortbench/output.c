@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * output.c
- *	  Create output files: complete, or not at all.
+ *	  Create output files, and name them only when they are complete.
  *
  * output_create() creates files without names (O_TMPFILE), so that no file
  * remains if the process or the machine crashes.  It reserves all disk space
- * in advance, so that a full disk causes an error at once.  Workers open a
- * file by its descriptor below /proc.  When a file is complete and synced,
- * output_publish() gives it its name in one step.  It replaces an existing
- * file only if the caller wants it: link() fails if the name exists, rename()
- * does not.
+ * in advance, so that a full disk causes an error early.  Workers open a file
+ * by its descriptor below /proc.  When a file is complete and synced,
+ * output_publish() gives the file its name in one step.  If the job overwrites
+ * files, it uses rename(), which replaces an existing file.  Otherwise it uses
+ * link(), which fails if the name exists.
  *
- * output_publish() names several files one after the other when all of them
- * are complete.  If it cannot name a file, it removes the names that it
- * already gave, unless they may have replaced other files.
+ * output_publish() names the files one after the other when all of them are
+ * complete.  If it cannot name a file, it removes the files that it already
+ * named.  If the job overwrites files, they stay.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +29,7 @@
 
 #include "sortbench.h"
 
-/* Suffix of the name that a file has before it replaces another. */
+/* Suffix of a file's temporary name, before the file replaces another file. */
 #define SUFFIX			".sortbench"
 
 /* Returns the directory of a path. */
@@ -54,8 +54,8 @@ fits(const VolumeFile *file, int fd)
 
 /*
  * Reserves the space for a file, unless the file system does not support it.
- * If the space does not suffice, reserves none, because other programs may
- * need it.
+ * If the free space does not suffice, reserves nothing, because other programs
+ * may need the space.
  */
 static void
 reserve_space(const VolumeFile *file, int fd)
@@ -111,7 +111,7 @@ output_create(Output *output)
 		create_file(output, i);
 }
 
-/* Gives a file this name.  Returns false and sets errno if it cannot. */
+/* Gives a file this name.  On failure, returns false and sets errno. */
 static bool
 give_name(const VolumeFile *file, const char *name)
 {
@@ -138,7 +138,10 @@ replace(const VolumeFile *file)
 	return done;
 }
 
-/* Removes the names already given, after an error, unless overwriting. */
+/*
+ * After an error, removes the files that output_publish already named.  If the
+ * job overwrites files, they stay.
+ */
 static void
 withdraw(const Output *output)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * output.h
- *	  Create output files: complete, or not at all.
+ *	  Create output files, and name them only when they are complete.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,7 @@ typedef struct Output
 {
 	Volume	   *volume;
 	bool		overwrite;		/* replace existing files */
-	int			published;		/* number of files that have their names */
+	int			published;		/* number of files named so far */
 	int			fds[MAX_FILES];
 	char	   *directories[MAX_FILES]; /* directories of the files */
 } Output;

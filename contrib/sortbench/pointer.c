@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * pointer.c
- *	  Sort pointers to records in memory: one pass.
+ *	  Sort pointers to records in memory, in one pass.
  *
- * The participants read the records into shared memory, where they stay.  They
- * sort packed keys of 16 or 24 bytes, which hold a record's key and number, as
- * ptsort's inline images.  The participant that writes a slice of the result
- * gathers the slice's records from shared memory.  It prefetches each record
- * shortly before copying it, because the records lie in random order.
+ * The participants read the records into shared memory, and the records stay
+ * there.  A packed key of 16 or 24 bytes holds a record's key and number.  The
+ * participants sort the packed keys as ptsort's inline images.  The participant
+ * that writes a slice of the result gathers the slice's records from shared
+ * memory.  It prefetches each record shortly before copying the record, because
+ * the records lie in random order.
  *
  * This is AlphaSort's algorithm.  Participants read and write each record only
  * once, and exchange only packed keys in temporary files.
@@ -22,8 +23,8 @@
 #include "sort.h"
 
 /*
- * Number of records to prefetch.  A larger number than the processor can fetch
- * at the same time gains nothing.
+ * Number of records to prefetch.  Prefetching more records than the processor
+ * can fetch at the same time gains nothing.
  */
 #define AHEAD			16
 

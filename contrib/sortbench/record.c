@@ -4,17 +4,17 @@
  *	  Generate the benchmark's records.
  *
  * The records follow the rules of the sort benchmark (sortbenchmark.org), and
- * are those of gensort 1.5.  A record has 100 bytes; the first 10 bytes are
- * the key.  The generator makes record n from the n-th number of a linear
- * congruential generator of 128 bits, so that a file can begin with any
+ * equal those of gensort 1.5.  A record has 100 bytes; the first 10 bytes are
+ * the key.  The generator makes record n from the n-th random number of a
+ * linear congruential generator of 128 bits, so that a file can begin with any
  * record.
  *
- * A binary record has the ten highest bytes of this number and of each of the
- * next nine numbers.  The generator XORs all bytes except the key with bytes
- * that the format prescribes, so that no two places of a file have the same
- * bytes.
+ * A binary record has the ten highest bytes of this random number and of each
+ * of the next nine numbers.  The generator XORs all bytes except the key with
+ * bytes that the format prescribes, so that no two places of a file have the
+ * same bytes.
  *
- *		ASCII							as gensort wrote binary ones until 1.4
+ *		ASCII							TeraSort (binary gensort up to 1.4)
  *		0	key: digits of base 95		key: the number's first 10 bytes
  *		10	two spaces					00 11
  *		12	the record's number, 32 hexadecimal digits
@@ -23,13 +23,13 @@
  *										four times
  *		96	(98) CR LF					CC DD EE FF
  *
- * Hadoop's TeraGen makes the records of the last column as well.
+ * Hadoop's TeraGen makes TeraSort records as well.
  *
- * To skew a key, the generator replaces a random number of the key's first
- * bits (bytes in ASCII), up to 6 bytes, by those of another record's key.
- * This other record depends only on the length in bits of the record's number.
- * So the number of similar keys grows with the file, but slowly.  The
- * generator leaves a quarter of the keys unchanged.
+ * To skew a key, the generator replaces the key's first bits (in ASCII records,
+ * bytes) with those of another record's key.  It replaces a random number of
+ * bits, up to 6 bytes.  Only the number of bits in the record's number decides
+ * which other record the generator uses.  So the number of other records grows
+ * slowly with the file.  The generator leaves a quarter of the keys unchanged.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,7 +43,7 @@
 
 #define WIDE(high, low) ((uint128) UINT64CONST(high) << 64 | UINT64CONST(low))
 
-/* The generator replaces x, initially 0, by FACTOR * x + SUMMAND. */
+/* The generator replaces x (initially 0) with FACTOR * x + SUMMAND. */
 #define FACTOR		WIDE(0x2360ED051FC65DA4, 0x4385DF649FCCF645)
 #define SUMMAND		WIDE(0x4A696D4772617952, 0x4950202020202001)
 
@@ -54,9 +54,9 @@
 #define PART_SIZE	10
 
 /*
- * Bytes to XOR with the last twenty bytes of a binary record.  The bytes
- * before these are XORed with all bytes that have four bits set, the greatest
- * first.
+ * Bytes to XOR with the last twenty bytes of a binary record.  set_mix() takes
+ * all byte values with four bits set, in descending order, for the bytes before
+ * the last twenty.
  */
 static const uint8 last_mix[2 * PART_SIZE] = {
 	0xC8, 0xC4, 0xC2, 0xC1, 0x98, 0x94, 0x92, 0x91, 0x8C, 0xE0,
@@ -81,7 +81,7 @@ record_kind(const char *name, RecordKind *kind)
 	return false;
 }
 
-/* The random number after this number of steps, by repeated squaring. */
+/* Computes the random number after "steps" steps, by repeated squaring. */
 static uint128
 random_after(uint64 steps)
 {
@@ -143,7 +143,7 @@ set_mix(uint8 *mix)
 	memcpy(at, last_mix, sizeof(last_mix));
 }
 
-/* generator_start makes the record with this number the next one. */
+/* generator_start sets the number of the first record to generate. */
 void
 generator_start(Generator *generator, RecordKind kind, uint64 number)
 {

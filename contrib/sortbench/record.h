@@ -21,7 +21,7 @@
 /* Number of keys that skewed keys copy bits from; see skew_key() */
 #define SKEW_KEYS			65
 
-/* Record numbers are less than this, so that file sizes do not overflow */
+/* Limit of record numbers, which prevents overflow of file sizes */
 #define MAX_RECORD_NUMBER	(INT64CONST(1) << 56)
 
 typedef enum RecordKind
@@ -30,16 +30,16 @@ typedef enum RecordKind
 	RECORD_SKEWED,
 	RECORD_ASCII,
 	RECORD_ASCII_SKEWED,
-	RECORD_TERASORT				/* binary records of gensort until 1.4 */
+	RECORD_TERASORT				/* binary records of gensort up to 1.4 */
 } RecordKind;
 
 typedef struct Generator
 {
 	RecordKind	kind;
 	uint64		number;			/* number of the next record */
-	uint128		random;			/* random number of the record before it */
+	uint128		random;			/* random number of the previous record */
 	uint8		skew[SKEW_KEYS][SKEW_BYTES];
-	uint8		mix[MIX_SIZE];	/* see put_numbers() */
+	uint8		mix[MIX_SIZE];	/* bytes for put_numbers() to XOR */
 } Generator;
 
 extern bool record_kind(const char *name, RecordKind *kind);

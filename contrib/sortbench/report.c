@@ -49,7 +49,7 @@ diary_end(Diary *diary)
 	diary->begun = false;
 }
 
-/* diary_launched begins a worker's diary with its launch at time "since". */
+/* diary_launched begins a worker's diary; the launch began at "since". */
 void
 diary_launched(Diary *diary, double since)
 {
@@ -59,7 +59,7 @@ diary_launched(Diary *diary, double since)
 	diary->begun = true;
 }
 
-/* diary_turn ends the current phase, and begins another one. */
+/* diary_turn ends the current phase, and begins this phase. */
 void
 diary_turn(Diary *diary, Phase phase)
 {

@@ -14,7 +14,7 @@
 typedef enum Phase
 {
 	PHASE_OPEN,					/* leader: create files, allocate memory */
-	PHASE_LAUNCH,				/* until the participant begins */
+	PHASE_LAUNCH,				/* time until the participant begins */
 	PHASE_READ,					/* read records, put them into the sort */
 	PHASE_SORT,					/* sort, write runs, wait for other runs */
 	PHASE_WRITE,				/* merge, write records */
@@ -23,7 +23,7 @@ typedef enum Phase
 	PHASES
 } Phase;
 
-/* One phase.  Times are in ms, of clock_ms() or of this process's CPU. */
+/* One phase.  Times are in ms, by clock_ms() or of this process's CPU. */
 typedef struct Span
 {
 	bool		happened;
@@ -43,7 +43,7 @@ typedef struct Diary
 	Span		spans[PHASES];
 } Diary;
 
-/* The data about a sort after its end. */
+/* Data about a completed sort. */
 typedef struct Report
 {
 	double		start;			/* by clock_ms() */

@@ -3,10 +3,10 @@
  * sort.c
  *	  Run a sort, from opening to publishing files.
  *
- * ptsort_parallel() runs the parallel part.  Every participant claims pieces
- * of the input in turn, and puts their records into the sort.  Then every
- * participant claims slices of the result, merges them, and writes them at
- * their places.
+ * ptsort_parallel() runs the parallel part of a sort.  Every participant claims
+ * pieces of the input in turn, and puts their records into the sort.  Then
+ * every participant claims slices of the result, merges each slice, and writes
+ * it to its place in the output.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,7 +33,7 @@ way_of(const Job *job)
 	return job->pointers ? &pointer_way : &image_way;
 }
 
-/* Bytes that a participant reads at a time, and its buffer's size. */
+/* Number of bytes that a participant reads at a time, and its buffer's size. */
 static int64
 read_size(const Job *job)
 {
@@ -73,7 +73,7 @@ sort_budget(const Job *job)
 	return rest - (job->pointers ? job->input.volume.size : 0);
 }
 
-/* Returns this participant's Player, created at its first callback. */
+/* Returns this participant's Player.  The first call creates the Player. */
 static Player *
 player_of(PtParallel *parallel)
 {
@@ -104,7 +104,7 @@ begin(PtParallel *parallel, const PtSortOptions *given)
 	return way_of(job)->begin(job, &options);
 }
 
-/* Bytes that a participant claims at a time, so that each gets some. */
+/* Number of bytes in a piece, so that every participant gets pieces. */
 static int64
 piece_size(const Job *job)
 {
@@ -112,7 +112,7 @@ piece_size(const Job *job)
 			   job->input.volume.size / (PIECES_EACH * (job->workers + 1)));
 }
 
-/* Number of records in about this many bytes; whole blocks if possible. */
+/* Number of records in about "bytes" bytes, in whole blocks if possible. */
 static int64
 records_in_blocks(const Records *records, int64 bytes)
 {
@@ -240,7 +240,7 @@ note_result(const Job *job, const PtParallelResult *result)
 	report->passes = job->pointers || report->temp_bytes == 0 ? 1 : 2;
 }
 
-/* Copies a participant's phases; the leader's diary already has others. */
+/* Copies the phases that happened.  Keeps the other phases in "into". */
 static void
 note_diary(Diary *into, const Diary *from)
 {
@@ -276,8 +276,8 @@ run_sort(Job *job)
 }
 
 /*
- * sort_files runs a job, whose files the caller has checked.  It leaves a
- * report in last_report.
+ * sort_files runs a job, and leaves a report in last_report.  The caller must
+ * check the job's files first.
  */
 void
 sort_files(Job *job, Output *output)

@@ -24,9 +24,9 @@ typedef struct Job
 {
 	Records		input;
 	Volume		output;
-	bool		pointers;		/* the records stay in memory: pointer.c */
-	Arena		arena;			/* memory for the records, with pointers */
-	int64		memory;			/* memory limit of all participants, bytes */
+	bool		pointers;		/* keep the records in memory: pointer.c */
+	Arena		arena;			/* memory for the records, if pointers */
+	int64		memory;			/* memory limit of all participants, in bytes */
 	int			workers;
 	double		launched;		/* time of workers' launch, by clock_ms() */
 } Job;
@@ -34,7 +34,7 @@ typedef struct Job
 /* State in the sort's segment of shared memory. */
 typedef struct Task
 {
-	pg_atomic_uint64 next_record;	/* first record that is not claimed */
+	pg_atomic_uint64 next_record;	/* first unclaimed record */
 	FileUse		inputs[MAX_FILES];
 	FileUse		outputs[MAX_FILES];
 	Diary		diaries[FLEXIBLE_ARRAY_MEMBER]; /* one for each process */
@@ -50,7 +50,7 @@ typedef struct Player
 	Disk		output;			/* open while the participant writes */
 	Writer		writer;
 	uint8	   *buffer;			/* has read_size() bytes */
-	uint8	   *arena;			/* with pointers: all records */
+	uint8	   *arena;			/* all records, if job->pointers */
 } Player;
 
 /* An algorithm to sort records. */
@@ -59,10 +59,10 @@ typedef struct Way
 	/* begins a sort */
 	PtSort	   *(*begin) (const Job *job, const PtSortOptions *options);
 
-	/* reads records and puts them */
+	/* reads records and puts them into the sort */
 	void		(*put) (Player *player, PtSort *sort, int64 first, int64 n);
 
-	/* writes a slice */
+	/* writes a slice of the result */
 	void		(*write) (Player *player, PtSort *sort);
 } Way;
 

@@ -6,10 +6,10 @@
 -- must not be symbolic links.
 
 -- Writes a file of the sort benchmark's records, which have 100 bytes and a key
--- of 10 bytes.  seed is the number of the first record, so that parts of a file
--- can be made separately.  kind is uniform, skewed, ascii or ascii skewed, for
--- records of gensort 1.5.  The kind terasort gives uniform records of gensort
--- until 1.4 and of Hadoop.  Returns the size of the file in bytes.
+-- of 10 bytes.  seed is the number of the first record, so that several calls
+-- can make parts of a file.  kind is uniform, skewed, ascii or ascii skewed,
+-- for records of gensort 1.5.  The kind terasort gives uniform records of
+-- gensort up to 1.4 and of Hadoop.  Returns the size of the file in bytes.
 CREATE FUNCTION sortbench_generate(
 	path pg_catalog.text,
 	records pg_catalog.int8,
@@ -25,7 +25,7 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 --
 -- inputs:         input files, one after the other or striped
 -- outputs:        output files, for equal ranges of the result, or stripes
--- workers:        parallel workers; this process sorts as well
+-- workers:        number of parallel workers; the calling process sorts as well
 -- memory:         memory limit for all processes together, such as '64MB'; null
 --                 means maintenance_work_mem
 -- key_offset, key_length: place of the key, which is compared as bytes
@@ -70,13 +70,13 @@ RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C;
 
 -- Reports the last sort of this session, with a row for each phase of each
--- participant (0 is this process), and then a row for each file.  The phases
+-- participant (0 is the leader), and then a row for each file.  The phases
 -- are:
 --
 -- open:           the leader creates files and reserves disk space and memory
 -- launch:         time until the participant begins
 -- read:           the participant reads records and puts them into the sort
--- sort:           the participant sorts its records and waits for the others
+-- sort:           the participant sorts its records and waits for other runs
 -- write:          the participant merges and writes slices of the result
 -- end:            the leader waits until the workers end
 -- close:          the leader syncs the files and names them
@@ -104,10 +104,10 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 -- Checks the records of files, which follow one another or are striped.
 -- records is the number of records.  unordered is the number of records that
 -- are less than the record before them; it is 0 if all are in order.
--- first_unordered is the number of the first one, counted from 0.  duplicates
--- is the number of records with the key of the record before them.  checksum is
--- the sum of all records' CRC-32, as gensort and valsort print it; it does not
--- depend on the records' order.
+-- first_unordered is the number of the first of these records, counted from 0.
+-- duplicates is the number of records with the previous record's key.  checksum
+-- is the sum of all records' CRC-32, as gensort and valsort print it; checksum
+-- does not depend on the records' order.
 CREATE FUNCTION sortbench_validate(
 	paths pg_catalog.text[],
 	workers pg_catalog.int4 DEFAULT 1,
@@ -124,16 +124,16 @@ CREATE FUNCTION sortbench_validate(
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C;
 
--- Removes a regular file if it exists, such as a file that these functions
--- made.
+-- Removes a regular file, such as a file that these functions made.  Returns
+-- false if the file does not exist.
 CREATE FUNCTION sortbench_remove(path pg_catalog.text)
 RETURNS pg_catalog.bool
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
 -- Runs the Datamation benchmark: sorts a million records from file to file, and
 -- returns the leader's time for each of the seven steps.  Creates its files in
--- this directory, and removes them.  All functions pass direct_output to
--- sortbench_sort.
+-- this directory, and removes them.  datamation, minutesort and pennysort pass
+-- direct_output to sortbench_sort.
 CREATE FUNCTION datamation(
 	directory pg_catalog.text,
 	workers pg_catalog.int4 DEFAULT 1,
@@ -171,7 +171,7 @@ END $$;
 
 -- Finds the maximum number of records that a sort from file to file can sort in
 -- this number of seconds.  Returns a row for each attempt.  Increases the
--- number of records until an attempt takes 90 percent of the time, or reaches
+-- number of records until an attempt takes 90 percent of this time, or reaches
 -- max_bytes.  The time does not include making files and validating results.
 -- Creates its files in this directory, and removes them.
 CREATE FUNCTION minutesort(
@@ -230,7 +230,7 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
 	RAISE;
 END $$;
 
--- Runs PennySort: computes the time on this machine that costs a penny, and
+-- Runs PennySort: computes the time for which this machine costs a penny, and
 -- finds the maximum number of ASCII records that a sort can sort in that time.
 -- The price is in dollars.
 CREATE FUNCTION pennysort(

@@ -18,7 +18,7 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(sortbench_sort);
 
-/* Numbers of arguments of sortbench_sort */
+/* Positions of the arguments of sortbench_sort */
 enum
 {
 	ARG_INPUTS,
@@ -38,7 +38,7 @@ enum
 	ARG_DIRECT_OUTPUT
 };
 
-/* Parses memory such as "64MB"; null means maintenance_work_mem. */
+/* Parses a memory size like "64MB"; null means maintenance_work_mem. */
 static int64
 memory_argument(FunctionCallInfo fcinfo, int i)
 {
@@ -70,7 +70,7 @@ require_memory(const Job *job)
 						   job->workers, least / 1024 + 1)));
 }
 
-/* Chooses one pass or two, as the caller wants or the memory allows. */
+/* Chooses one or two passes, by the argument "passes" and the memory. */
 static void
 choose_way(Job *job, int passes)
 {
@@ -79,7 +79,7 @@ choose_way(Job *job, int passes)
 	if (passes < 0 || passes > 2)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("\"passes\" must be 1 or 2, or 0 to choose")));
+				 errmsg("\"passes\" must be 0, 1 or 2")));
 	if (passes == 1 && !packed)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

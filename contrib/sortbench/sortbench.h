@@ -25,7 +25,7 @@
  */
 #define UNIT_SIZE			((int64) 256 * 1024)
 
-/* Maximum bytes that a participant claims at a time to read */
+/* Maximum number of input bytes that a participant claims at a time */
 #define PIECE_SIZE			((int64) 4 * 1024 * 1024)
 
 /* Milliseconds by a clock that all processes share. */
@@ -52,7 +52,7 @@ typedef struct Records
 	Key			key;
 } Records;
 
-/* Number of records in at most this many bytes, but at least one. */
+/* Number of records that fit in "bytes", but at least one. */
 static inline int64
 records_in(const Records *records, int64 bytes)
 {

@@ -6,8 +6,8 @@
  * The leader and the workers claim pieces of the files in turn.  They
  * summarize each piece, and keep its first and last record, so that the leader
  * can compare records across the pieces' borders.  As in gensort and valsort,
- * the checksum is the sum of all records' CRC-32, so it does not depend on
- * their order.
+ * the checksum is the sum of all records' CRC-32, so it does not depend on the
+ * order of the records.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,9 +34,9 @@ PG_FUNCTION_INFO_V1(sortbench_validate);
 typedef struct Found
 {
 	int64		n;
-	int64		descents;		/* records less than the record before */
-	int64		first_descent;	/* number of the first such record, or -1 */
-	int64		equal;			/* records with the key of the record before */
+	int64		descents;		/* records less than the previous record */
+	int64		first_descent;	/* record number of the first one, or -1 */
+	int64		equal;			/* records with the previous record's key */
 	uint64		checksum;
 } Found;
 
@@ -97,8 +97,8 @@ add_pair(Found *found, const Key *key, const uint8 *before,
 }
 
 /*
- * Adds records to a summary.  If 'before' is true, the record before the first
- * one precedes it in the buffer.
+ * Adds records to a summary.  If 'before' is true, the previous record lies
+ * directly before the first record in the buffer.
  */
 static void
 add_records(Found *found, const Records *records, const uint8 *record,
@@ -157,7 +157,10 @@ check_pieces(Check *check)
 	pfree(buffer);
 }
 
-/* sortbench_validate_worker is the workers' entry point, looked up by name. */
+/*
+ * sortbench_validate_worker is the workers' entry point.  The server looks up
+ * this function by name.
+ */
 void
 sortbench_validate_worker(dsm_segment *segment, shm_toc *toc)
 {

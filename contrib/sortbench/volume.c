@@ -5,8 +5,8 @@
  *
  * The kernel reads ahead and writes behind while this process sorts.
  * disk_expect tells the kernel early which bytes to read, and disk_flush which
- * bytes to write back.  With direct I/O the kernel does neither, so each call
- * waits for the disk.
+ * bytes to write back.  With direct I/O, the kernel neither reads ahead nor
+ * writes behind, so each call waits for the disk.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,8 +34,8 @@ striped_size(const Volume *volume, int file, int64 size)
 }
 
 /*
- * disk_unit returns the best number of bytes to read or write at a time.  It
- * is larger for direct I/O, because each call then waits for the disk.
+ * disk_unit returns the best number of bytes to read or write at a time.  The
+ * number is larger for direct I/O, because each call then waits for the disk.
  */
 int64
 disk_unit(const Volume *volume)
@@ -51,9 +51,9 @@ disk_memory(const Volume *volume)
 }
 
 /*
- * volume_layout sets each file's place and size in a volume whose size is set.
- * Files that are not striped get equal numbers of whole units, as far as
- * possible, and with direct I/O whole blocks.
+ * volume_layout sets each file's place and size.  The caller must set the
+ * volume's size first.  Files that are not striped get about equal numbers of
+ * whole units.  With direct I/O, all files except the last have whole blocks.
  */
 void
 volume_layout(Volume *volume, int64 unit)
@@ -81,9 +81,8 @@ volume_layout(Volume *volume, int64 unit)
 }
 
 /*
- * Locates a range of bytes of the volume.  Sets the file in which the range
- * begins and the place in that file, and returns the number of contiguous
- * bytes.
+ * Locates a range of bytes of the volume.  Sets *file and *place to the start
+ * of the range, and returns the number of bytes that are contiguous there.
  */
 static int64
 locate(const Volume *volume, int64 offset, int64 size, int *file,
@@ -127,8 +126,8 @@ open_file(const VolumeFile *file, int flags)
 
 /*
  * disk_open opens all files in this process.  It raises an error if another
- * file replaced one of them.  The server closes the files at the latest at the
- * end of the transaction.
+ * file replaced one of them.  If disk_close does not close the files, the
+ * server closes them at the end of the transaction.
  */
 void
 disk_open(Disk *disk, const Volume *volume, int flags, FileUse *use)
@@ -149,7 +148,7 @@ disk_open(Disk *disk, const Volume *volume, int flags, FileUse *use)
 		if (found.st_dev != file->device || found.st_ino != file->inode)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("file \"%s\" was replaced by another one meanwhile",
+					 errmsg("file \"%s\" was replaced by another file",
 							file->path)));
 		if (volume->direct)
 			disk->direct[i] = open_file(file, flags | O_DIRECT);
@@ -194,9 +193,10 @@ used(Disk *disk, int file, int64 bytes, double since)
 }
 
 /*
- * Reads at most this number of bytes with direct I/O.  Reads whole blocks
- * directly into an aligned buffer; else reads blocks into disk->blocks and
- * copies bytes.
+ * Reads at most this number of bytes with direct I/O.  If the place and the
+ * buffer are aligned and the size is at least one block, reads whole blocks
+ * directly into the buffer.  Otherwise reads blocks into disk->blocks and
+ * copies the bytes.
  */
 static ssize_t
 read_direct(Disk *disk, int file, void *into, int64 size, int64 place)
@@ -218,7 +218,7 @@ read_direct(Disk *disk, int file, void *into, int64 size, int64 place)
 	return got;
 }
 
-/* disk_read reads bytes of the volume; missing bytes are an error. */
+/* disk_read reads bytes of the volume, or fails if any bytes are missing. */
 void
 disk_read(Disk *disk, int64 offset, void *buffer, int64 size)
 {
@@ -321,7 +321,7 @@ disk_write(Disk *disk, int64 offset, const void *buffer, int64 size)
 			continue;
 		if (put <= 0)
 		{
-			/* if write did not set errno, assume no disk space */
+			/* if write did not set errno, assume that the disk is full */
 			if (errno == 0)
 				errno = ENOSPC;
 			ereport(ERROR,

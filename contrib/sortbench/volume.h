@@ -3,15 +3,15 @@
  * volume.h
  *	  Read and write several files as one, called a volume.
  *
- * The files of a volume follow one another, or are striped: then each file in
- * turn holds the next "stripe" bytes of the volume.
+ * The files of a volume follow one another, or are striped.  If they are
+ * striped, each file in turn holds the next "stripe" bytes of the volume.
  *
  * I/O goes through the kernel's cache, or bypasses it (direct).  Direct I/O
  * transfers whole blocks between the file and aligned memory.  disk_read() can
- * read any range of bytes in this way.  disk_write() bypasses the cache only
- * for whole blocks that are block-aligned in memory.  Memory and volume must
- * therefore have equal offsets within a block, and each output file must begin
- * at a block.
+ * read any range of bytes with direct I/O.  disk_write() bypasses the cache
+ * only for whole blocks that are block-aligned in memory.  Each byte's offset
+ * within a block must therefore be the same in memory and in the volume.  Each
+ * output file must begin at a block.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,7 +39,7 @@
 /* Size of a buffer for the name of a descriptor below /proc */
 #define NAMELESS_SIZE	64
 
-/* The smallest number of units of this size that makes whole blocks. */
+/* Smallest number of units whose total size is a multiple of a block. */
 static inline int64
 units_of_blocks(int64 unit)
 {
@@ -50,20 +50,19 @@ typedef struct VolumeFile
 {
 	char		path[MAXPGPATH];
 	char		nameless[NAMELESS_SIZE];	/* path below /proc while the file
-											 * has no name; "" if it has its
-											 * name */
+											 * has no name, else "" */
 	dev_t		device;			/* device and inode identify the file */
 	ino_t		inode;
 	int64		start;			/* place in the volume, if not striped */
 	int64		size;
 } VolumeFile;
 
-/* A volume.  It has no pointers, so it can be copied to another process. */
+/* A volume.  It has no pointers, so processes can copy it. */
 typedef struct Volume
 {
 	int			nfiles;
 	int64		size;			/* bytes of all files */
-	int64		stripe;			/* bytes; 0: one file after the other */
+	int64		stripe;			/* bytes in a stripe; 0 if not striped */
 	bool		sync;			/* write to disk early, and sync at the end */
 	bool		direct;			/* use direct I/O */
 	VolumeFile	files[MAX_FILES];

@@ -12,7 +12,7 @@
 /* Minimum number of bytes to write back at a time. */
 #define FLUSH_SIZE		((int64) 8 * 1024 * 1024)
 
-/* Size of whole records, plus room for partial blocks with direct I/O. */
+/* Size of a buffer for whole records, and for partial blocks of direct I/O. */
 static int64
 buffer_size(const Volume *volume, int record_size)
 {
@@ -44,7 +44,7 @@ writer_init(Writer *writer, Disk *disk, int record_size)
 
 /*
  * writer_seek sets the place in the volume for the next record.  With direct
- * I/O, the record gets the same offset in a block of memory.
+ * I/O, the record gets the same offset within a block of the buffer.
  */
 void
 writer_seek(Writer *writer, int64 offset)
@@ -56,7 +56,7 @@ writer_seek(Writer *writer, int64 offset)
 	writer->flushed = offset;
 }
 
-/* Writes the buffer up to this byte, which ends a block or the data. */
+/* Writes the buffer up to "end", which is the end of a block or of the data. */
 static void
 write_until(Writer *writer, int64 end)
 {
@@ -71,7 +71,7 @@ write_until(Writer *writer, int64 end)
 	memmove(writer->buffer, writer->buffer + end, writer->used);
 }
 
-/* writer_flush writes the buffered data, with direct I/O only whole blocks. */
+/* writer_flush writes the buffered data; with direct I/O, only whole blocks. */
 void
 writer_flush(Writer *writer)
 {

@@ -19,7 +19,7 @@ typedef struct Writer
 	int64		start;			/* start of unwritten data in the buffer */
 	int64		used;			/* end of unwritten data in the buffer */
 	int64		offset;			/* place of "start" in the volume */
-	int64		flushed;		/* disk_flush() was called up to here */
+	int64		flushed;		/* place up to which data was flushed */
 	int64		written;		/* total bytes written */
 } Writer;
 
@@ -29,7 +29,10 @@ extern void writer_seek(Writer *writer, int64 offset);
 extern void writer_flush(Writer *writer);
 extern void writer_finish(Writer *writer);
 
-/* Returns the place for the next record; fill it before the next call. */
+/*
+ * Returns the place for the next record.  The caller must fill the place before
+ * the next call.
+ */
 static inline uint8 *
 writer_next(Writer *writer)
 {

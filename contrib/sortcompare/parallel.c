@@ -4,9 +4,10 @@
  *	  Sort with ptsort and workers.
  *
  * Every process loads its share of the rows, and waits until all processes
- * have loaded theirs.  Then it puts its rows and performs the sort.  Finally
- * the leader reads the merged rows, or every process reads slices of them.
- * The time of get, but not its CPU time, includes waiting for other processes.
+ * loaded their shares.  Then each process puts its rows and performs the sort.
+ * Finally the leader reads the merged rows, or every process reads slices of
+ * them.  The time of get, but not its CPU time, includes waiting for other
+ * processes.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,7 +58,7 @@ add_said(Share *share, PtSort *sort)
 	share->comparisons += said.comparisons;
 }
 
-/* Sorts this process's share of the rows into a run. */
+/* Sorts this process's share of the rows, and leaves a run. */
 static void
 leave_run(Team *team, PtSortShared *shared, Rows *rows, int number)
 {
@@ -156,7 +157,10 @@ take_part(Team *team, PtSortShared *shared, int number,
 	rows_unload(rows);
 }
 
-/* sortcompare_worker is the workers' entry point, looked up by name. */
+/*
+ * sortcompare_worker is the workers' entry point.  The server looks up this
+ * function by name.
+ */
 void
 sortcompare_worker(dsm_segment *segment, shm_toc *toc)
 {

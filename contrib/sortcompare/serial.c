@@ -4,9 +4,9 @@
  *	  Sort in one process, and measure the parts of a sort.
  *
  * The times are elapsed time, and CPU time of the process.  Memory is the
- * memory that the current context and its children have allocated.  The
- * sampling is cheap, so it happens many times within put and get, and at the
- * end of perform.
+ * memory allocated in the current context and its children.  Sampling this
+ * memory is cheap, so the functions below sample it many times within put and
+ * get, and at the end of perform.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@
 
 #include "sortcompare.h"
 
-/* Number of memory samples while tuples are put */
+/* Number of memory samples in put_all() */
 #define LOOKS		64
 
 static double
@@ -40,7 +40,7 @@ clock_start(Part *part)
 	part->cpu -= read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/* clock_stop stops the clocks of a part; both calls can be repeated. */
+/* clock_stop stops a part's clocks.  clock_start can start them again. */
 void
 clock_stop(Part *part)
 {
@@ -136,9 +136,10 @@ sort_rows(const Engine *engine, const Job *job, Rows *rows, Reader *reader,
 
 /*
  * sort_groups sorts groups of rows, one after the other.  It resets one sort
- * object between the groups, as an incremental sort does, or begins a new one
- * for each.  Reading clocks between the parts of small sorts would cost more
- * than the sorts, so all time counts as put.
+ * object between the groups, as an incremental sort does.  If job->anew is
+ * true, it begins a new sort for each group instead.  Reading clocks between
+ * the parts of small sorts would cost more than the sorts, so all time counts
+ * as put.
  */
 void
 sort_groups(const Engine *engine, const Job *job, Rows *rows, Reader *reader,

@@ -13,8 +13,8 @@
 #include "sortcompare.h"
 
 /*
- * In server versions with this macro, tuplesort_getdatum() need not copy a
- * value.  In earlier versions it always does.
+ * In server versions that define TuplesortstateGetPublic, tuplesort_getdatum()
+ * need not copy a value.  In earlier versions, it always copies the value.
  */
 #ifdef TuplesortstateGetPublic
 #define get_datum(state, forward, value, isnull) \

@@ -1,11 +1,11 @@
 \echo Use "CREATE EXTENSION sortcompare" to load this file. \quit
 
 -- Loads the rows of a table into memory, then sorts them once for each engine
--- in the list, in this order.  An engine is 'server' (tuplesort) or 'ptsort'.
--- Returns one row for each sort.  The table must be a heap table whose first
--- column is of type bigint and not null.  In memory, the function overwrites
--- this column with a hash of the row's keys, and reads the hash in the sorted
--- rows.
+-- in the list, in the order of the list.  An engine is 'server' (tuplesort) or
+-- 'ptsort'.  Returns one row for each sort.  The table must be a heap table
+-- whose first column is of type bigint and not null.  In memory, the function
+-- overwrites this column with a hash of the row's keys, and computes the
+-- checksum from the hashes of the sorted rows.
 --
 -- columns:        the keys, ascending, nulls last
 -- collations:     the keys' collations; null or 0 means the column's collation
@@ -14,15 +14,14 @@
 -- bound:          number of rows to read; 0 is all
 -- group_rows:     number of rows in a group; 0 is all rows.  Each group is sorted
 --                 separately, and put_ms then includes all time
--- random_access:  read forward, backward, rescan, and forward again
--- told:           tell ptsort the number of rows, as an executor could
--- stable:         ptsort keeps rows with equal keys in the order of put, and not
+-- random_access:  read forward and backward, rescan, and read forward again
+-- told:           tell ptsort the number of rows, as an executor could stable:
+-- ptsort keeps rows with equal keys in the order of put, and not
 --                 in the order of their bytes
--- anew:           begin and end a sort for each group; else reset one sort
+-- anew:           begin and end a sort for each group; if false, reset one sort
 --
 -- put, perform, get, end: times of the parts of the sort; put includes begin.
--- *_ms is
---                 elapsed time, *_cpu is this process's CPU time, both in ms
+--                 *_ms is elapsed time, *_cpu is this process's CPU time, in ms
 -- memory:         peak memory in bytes of the sort's memory contexts, sampled
 --                 often during put and get, and at the end of perform
 -- memory_said:    peak memory that the sort reports: ptsort's peak_memory, or
@@ -66,11 +65,11 @@ AS 'MODULE_PATHNAME' LANGUAGE C;
 REVOKE ALL ON FUNCTION sortcompare FROM PUBLIC;
 
 -- Sorts the rows of a table with ptsort and workers.  Every process loads its
--- share of the rows, waits for the others, puts its rows and performs the sort.
--- Then the leader reads the merged rows (reading is 'leader'), or all processes
--- read slices ('slices').  Returns one row for each process; workers have
--- participant > 0.  memory and temp are those of each process.  Only the
--- leader's row has tuples and checksum, which cover all rows.
+-- share of the rows, waits for all processes, puts its rows and performs the
+-- sort.  Then the leader reads the merged rows (reading is 'leader'), or all
+-- processes read slices ('slices').  Returns one row for each process; workers
+-- have participant > 0.  memory and temp are the figures of this process.  Only
+-- the leader's row has tuples and checksum, which cover all rows.
 CREATE FUNCTION sortcompare_parallel(
 	tablename pg_catalog.regclass,
 	columns pg_catalog.name[],

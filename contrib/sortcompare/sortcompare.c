@@ -32,7 +32,7 @@ PG_FUNCTION_INFO_V1(sortcompare_parallel);
 /* Maximum number of columns in a result. */
 #define MAX_COLUMNS 17
 
-/* A row of a result that is being formed. */
+/* A row of a function's result. */
 typedef struct Answer
 {
 	Datum		values[MAX_COLUMNS];
@@ -48,7 +48,7 @@ bad_argument(const char *what)
 			 errmsg("invalid value of argument \"%s\"", what)));
 }
 
-/* Reads the elements of an array argument, which must not be null. */
+/* Reads the elements of an array argument; no element may be null. */
 static int
 read_array(FunctionCallInfo fcinfo, int argument, Oid type, const char *what,
 		   Datum **values)
@@ -104,8 +104,9 @@ read_keys(FunctionCallInfo fcinfo, Job *job, int collations)
 }
 
 /*
- * Reads the arguments that both functions have.  "collations" is the position
- * of the first one that is not at the same position in both.
+ * Reads the arguments that sortcompare and sortcompare_parallel have in common.
+ * "collations" is the position of the argument "collations"; the arguments
+ * "kind" and "budget_kb" must follow it.
  */
 static void
 read_job(FunctionCallInfo fcinfo, Job *job, int collations)

@@ -5,8 +5,8 @@
  *
  * A Job describes a sort.  Rows are the rows in memory, an Engine is one of
  * the two sorts, a Reader checks the sorted rows, and Parts are the times of a
- * sort.  Engines put and read many rows in one call, so that no function
- * pointer is between the loop and the sort.
+ * sort.  Engines put and read many rows in one call, so that their loops call
+ * the sort directly, without a function pointer.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +21,7 @@
 #define MAX_KEYS		4
 #define MAX_WORKERS		64
 
-/* A sort to run.  It has no pointers, so a process can copy it to another. */
+/* A sort to run.  It has no pointers, so processes can copy it. */
 typedef struct Job
 {
 	Oid			table;
@@ -35,7 +35,7 @@ typedef struct Job
 	int64		budget;			/* bytes */
 	int64		bound;			/* number of tuples to read; 0 is all */
 	int64		group_rows;		/* number of rows in one sort; 0 is all */
-	bool		anew;			/* begin a new sort for each group, no reset */
+	bool		anew;			/* begin a sort for each group, do not reset */
 	bool		random_access;
 	bool		stable;			/* ptsort keeps equal keys in put order */
 	bool		told;			/* tell ptsort the number of rows */
@@ -54,7 +54,7 @@ typedef struct Rows
 	MemoryContext context;
 	Relation	table;
 	TupleDesc	desc;
-	TupleTableSlot *slot;		/* slot as a scan of the table returns it */
+	TupleTableSlot *slot;		/* slot of the kind that a scan returns */
 	Buffer		buffer;			/* a page of the table, pinned by the slot */
 	HeapTupleData tuple;		/* the tuple in the slot */
 	Row		   *rows;
@@ -62,7 +62,7 @@ typedef struct Rows
 	int64		allocated;		/* entries of rows[] */
 	char	   *chunk;			/* memory for the next tuples */
 	Size		left;
-	Datum	   *values;			/* values of a datum sort, in the rows */
+	Datum	   *values;			/* values to put into a datum sort */
 	bool	   *isnull;
 } Rows;
 
@@ -109,10 +109,10 @@ typedef struct Engine
 	void		(*put) (void *sort, const Job *job, Rows *rows, int64 first,
 						int64 end);
 	void		(*perform) (void *sort);
-	/* reads n tuples; returns false if there were fewer */
+	/* reads n tuples; returns false if fewer than n are left */
 	bool		(*read) (void *sort, Reader *reader, bool forward, int64 n);
 	void		(*rescan) (void *sort);
-	/* removes the tuples, so that the sort can be used again */
+	/* removes the tuples, so that the caller can use the sort again */
 	void		(*reset) (void *sort, const Job *job);
 	void		(*say) (void *sort, Said *said);
 	void		(*end) (void *sort);
@@ -157,7 +157,7 @@ typedef struct Share
 extern void sort_in_parallel(const Job *job, int workers, bool slices,
 							 Share *shares, Reader *reader);
 
-/* Factor for the checksum at each row or value. */
+/* reader_add() multiplies the checksum by this factor for each row. */
 #define CHECKSUM_FACTOR UINT64CONST(0x9E3779B97F4A7C15)
 
 /* Stores row i in the slot, as a scan of the table would. */
@@ -176,7 +176,7 @@ reader_add(Reader *reader, uint64 value)
 	reader->n++;
 }
 
-/* Adds a row to the checksum, by the hash in its first column. */
+/* Adds the hash in a row's first column to the checksum. */
 static inline void
 reader_slot(Reader *reader)
 {
@@ -185,7 +185,7 @@ reader_slot(Reader *reader)
 	reader_add(reader, (uint64) slot_getattr(reader->slot, 1, &isnull));
 }
 
-/* Adds a value to the checksum, by its length, first and last bytes. */
+/* Adds a value's length, first bytes and last bytes to the checksum. */
 static inline void
 reader_datum(Reader *reader, Datum value, bool isnull)
 {

@@ -1,6 +1,6 @@
-# contrib/fuzz: its unit tests, then a check that it finds a deliberate
-# difference, then two minutes of random cases, or 1,400 builds if these take
-# longer.  FUZZ_SECONDS sets another duration, FUZZ_SEED the cases.
+# Runs the unit tests of contrib/fuzz, and checks that the fuzzer finds a
+# deliberate difference.  Then plays random cases for two minutes, or 1,400 builds
+# if these take longer.  FUZZ_SECONDS sets another duration, FUZZ_SEED the cases.
 use strict;
 use warnings;
 use FindBin;
@@ -18,12 +18,12 @@ command_ok(
 	[ 'python3', '-m', 'unittest', 'discover', '-s', "$FindBin::RealBin/..", '-p', 'test_*.py' ],
 	'unit tests');
 
-# A row deleted between the two builds is a difference.
+# The fuzzer notices a row that is deleted between the two builds.
 my ($case, undef, $script) = find_spoiled($node, $scripts, '--case', '1-20');
 like(
 	slurp_file($script),
 	qr/^CREATE EXTENSION ptsort.*^CREATE SCHEMA fuzz.*^DELETE FROM t WHERE ctid/ms,
-	'spoiled: a script for it');
+	'spoiled: a script for the failure');
 # The same case alone fails in the same way.
 find_spoiled($node, $scripts, '--case', $case);
 
@@ -31,7 +31,7 @@ my @least = $ENV{FUZZ_SECONDS} ? () : ('--least', 1400);
 my ($seconds, $total) = play($node, $scripts, 'FUZZ_SECONDS', 120, @least);
 my ($builds, $identical) = $total =~ /(\d+) builds \((\d+)/;
 cmp_ok($builds, '>=', $least[1] // $seconds / 10, 'many builds');
-cmp_ok($identical, '>', $builds / 4, 'some compared page by page');
+cmp_ok($identical, '>', $builds / 4, 'some builds compared page by page');
 like($total, qr/\b$_ [1-9]/, "some $_")
   foreach ('parallel', 'spilled', 'keys exact', 'keys prefix', 'keys compared');
 

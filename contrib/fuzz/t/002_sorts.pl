@@ -1,6 +1,6 @@
-# Random sorts, compared with the server's tuplesort.  The test checks that the
-# fuzz notices a missing tuple and writes a script that repeats the failure.
-# Then it runs 40 seconds of random sorts, or 1,800 if these take longer.
+# Compares random sorts with the server's tuplesort.  The test checks that the
+# fuzzer notices a missing tuple and writes a script that repeats the failure.
+# Then it runs random sorts for 40 seconds, or 1,800 sorts if these take longer.
 # SORT_FUZZ_SECONDS sets another duration, FUZZ_SEED the cases.
 use strict;
 use warnings;
@@ -14,11 +14,11 @@ use Test::More;
 my $node = fuzz_node();
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# The fuzz notices a tuple that was not put into ptsort.
+# The fuzzer notices a tuple that the test did not put into ptsort.
 my ($case, $line, $script) = find_spoiled($node, $scripts, '--sorts', '--case', '1-20');
 my ($message) = $line =~ /: ERROR: XX000: (.*?) after:/;
 
-# The fuzz's script fails in the same way, in a database of the same kind.
+# The fuzzer's script fails in the same way, in a database of the same kind.
 my ($world) = slurp_file($script) =~ /^-- in a database made like (\w+)/m;
 ok($message && $world, 'spoiled: a message and a database');
 $node->safe_psql('postgres', "CREATE DATABASE again TEMPLATE template0 " .

@@ -1,7 +1,7 @@
-# Random queries whose sorts ptsort does, compared with the server's own sorts.
-# The test checks that the fuzz notices a row deleted in between.  Then it runs
-# 10,000 random queries, which take two or three minutes.  QUERY_FUZZ_SECONDS
-# sets a duration instead, FUZZ_SEED the cases.
+# Compares random queries with ptsort's sorts and with the server's sorts.  The
+# test checks that the fuzzer notices a row deleted between two executions.
+# Then it runs 10,000 random queries.  QUERY_FUZZ_SECONDS sets a duration
+# instead, FUZZ_SEED the cases.
 use strict;
 use warnings;
 use FindBin;
@@ -14,15 +14,15 @@ use Test::More;
 my $node = fuzz_node();
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# The fuzz notices a row that is deleted before ptsort sorts.
+# The fuzzer notices a row that is deleted before ptsort sorts.
 find_spoiled($node, $scripts, '--queries', '--case', '1-3');
 
 my @least = $ENV{QUERY_FUZZ_SECONDS} ? () : ('--least', 10000);
 my ($seconds, $total) = play($node, $scripts, 'QUERY_FUZZ_SECONDS', 60, '--queries', @least);
 my ($queries, $taken, $rows) = $total =~ /(\d+) queries \((\d+) with.*sorts of (\d+) rows/;
 cmp_ok($queries, '>=', $least[1] // $seconds * 5, 'many queries');
-cmp_ok($taken, '>', $queries / 4, 'sorts of many were taken');
-cmp_ok($rows, '>=', 100 * $queries, 'of many rows');
+cmp_ok($taken, '>', $queries / 4, 'ptsort did sorts of many queries');
+cmp_ok($rows, '>=', 100 * $queries, 'the sorts had many rows');
 like($total, qr/\b$_ [1-9]/, "some $_")
   foreach (
 	'in-memory sort', 'top-N sort', 'external merge', 'plainly', 'by_cursor',

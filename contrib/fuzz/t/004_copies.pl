@@ -1,7 +1,8 @@
-# Random copies of tables by CLUSTER, compared with the server's own.  The test
-# checks that the fuzz notices a row deleted in between.  Then it runs 30
-# seconds of random copies, or 200 if these take longer.  COPY_FUZZ_SECONDS
-# sets another duration (but at least 100 copies), FUZZ_SEED the cases.
+# Compares random copies of tables by CLUSTER with the server's copies.  The test
+# checks that the fuzzer notices a row deleted between two copies.  Then it makes
+# random copies for 30 seconds, or 200 copies if these take longer.
+# COPY_FUZZ_SECONDS sets another duration (but at least 100 copies), FUZZ_SEED the
+# cases.
 use strict;
 use warnings;
 use FindBin;
@@ -16,7 +17,7 @@ use Test::More;
 my $node = fuzz_node("shared_buffers = 2MB\n");
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# The fuzz notices a row that is deleted before ptsort copies.
+# The fuzzer notices a row that is deleted before ptsort copies.
 my ($case) = find_spoiled($node, $scripts, '--copies', '--case', '1-20');
 find_spoiled($node, $scripts, '--copies', '--case', $case);
 

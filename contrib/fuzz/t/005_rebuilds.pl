@@ -1,7 +1,8 @@
-# Random statements that build all indexes of a table, with one scan for
-# several, compared with the server's REINDEX.  The test checks that the fuzz
-# notices a row deleted in between.  Then it runs 30 seconds of random
-# statements.  REBUILD_FUZZ_SECONDS sets another duration, FUZZ_SEED the cases.
+# Runs random statements that build all indexes of a table; one scan may fill
+# several indexes.  Compares the indexes with those of the server's REINDEX.  The
+# test checks that the fuzzer notices a row deleted between the builds.  Then it
+# runs random statements for 30 seconds.  REBUILD_FUZZ_SECONDS sets another
+# duration, FUZZ_SEED the cases.
 use strict;
 use warnings;
 use FindBin;
@@ -16,14 +17,14 @@ use Test::More;
 my $node = fuzz_node("shared_buffers = 2MB\n");
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# The fuzz notices a row that is deleted before the server builds.
+# The fuzzer notices a row that is deleted before the server builds.
 my ($case) = find_spoiled($node, $scripts, '--rebuilds', '--case', '1-20');
 find_spoiled($node, $scripts, '--rebuilds', '--case', $case);
 
 my ($seconds, $total) = play($node, $scripts, 'REBUILD_FUZZ_SECONDS', 30, '--rebuilds', '--least', 30);
 my ($statements, $shared) = $total =~ /(\d+) statements, (\d+) with a shared scan/;
 cmp_ok($shared, '>=', 30, 'many shared scans');
-cmp_ok($shared, '>', $statements / 4, 'of many statements');
+cmp_ok($shared, '>', $statements / 4, 'many statements shared a scan');
 like($total, qr/\b$_ [1-9]/, "some $_")
   foreach ('shared by REINDEX', 'shared by CLUSTER', 'shared by ALTER TYPE', q{built from another's scan}, 'in a transaction');
 

@@ -1,5 +1,5 @@
 # Runs contrib/fuzz/fuzz.py from a test: first with a deliberate mistake, which
-# it must find, then with random cases.
+# fuzz.py must find, then with random cases.
 package Fuzz;
 use strict;
 use warnings;
@@ -13,9 +13,8 @@ use Test::More;
 
 our @EXPORT = qw(fuzz_node fuzz find_spoiled play);
 
-# A server for the fuzz: the fuzz sets the number of slices, and the client
-# receives the lines about builds, which would otherwise go only to the
-# server's log.
+# Starts a server for the fuzzer.  The fuzzer itself sets the number of slices.
+# The client, and not only the server's log, receives the lines about builds.
 sub fuzz_node
 {
 	my ($conf) = @_;
@@ -54,13 +53,13 @@ sub find_spoiled
 	my ($status, $said) = fuzz($node, $scripts, '--seed', 'spoiled', '--spoil', @arguments);
 	is($status, 1, 'spoiled: a failure');
 	my ($line, $case) = $said =~ /^(FAILED SEED=spoiled CASE=(\d+), statement \d+: ..*)/m;
-	ok($case, 'spoiled: what, and where') or diag($said);
+	ok($case, 'spoiled: the case and the statement that failed') or diag($said);
 	return ($case, $line, "$scripts/seed-spoiled-case-$case.sql");
 }
 
-# Plays random cases of FUZZ_SEED: for the number of seconds in the given
-# variable, else for the default number.  There must be no difference.  Returns
-# the seconds and the totals.
+# Plays random cases of FUZZ_SEED for the number of seconds in the given variable,
+# or for the default number.  The fuzzer must find no difference.  Returns the
+# seconds and the totals.
 sub play
 {
 	my ($node, $scripts, $variable, $default, @arguments) = @_;

@@ -1,5 +1,5 @@
--- The benchmarks, with a limited size and ample time: results must not depend on
--- the speed of the machine.
+-- Runs the benchmarks with a limited size and ample time, so that the results
+-- do not depend on the speed of the machine.
 SELECT step, ms >= 0 FROM datamation(current_setting('data_directory'));
 SELECT records, bytes, elapsed_seconds > 0, passes_made, fits FROM minutesort(current_setting('data_directory'), 1e6, max_bytes => 200000);
 SELECT records, bytes, passes_made, fits FROM minutesort(current_setting('data_directory'), 1e6, 2, '6MB', 20000000);

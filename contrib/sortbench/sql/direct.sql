@@ -1,5 +1,6 @@
--- Direct I/O gives the same bytes, also for places and sizes that are not whole
--- blocks.  t/005_direct.pl shows that direct I/O bypasses the cache.
+-- Sorts give the same bytes with direct I/O as without, even if places and
+-- sizes are not whole blocks.  t/005_direct.pl shows that direct I/O bypasses
+-- the cache.
 SELECT try($$SELECT sortbench_generate('@in@', 30001)$$), try($$SELECT sortbench_generate('@more@', 11, 30001)$$);
 
 -- Sorts files with these arguments and each combination of cached and direct I/O.
@@ -24,7 +25,7 @@ SELECT workers, passes, r.* FROM generate_series(0, 2) workers, generate_series(
 	results('@in@', '@out@', format('%s, passes => %s', workers, passes)) r;
 SELECT passes, r.* FROM generate_series(1, 2) passes, results('@in@,@more@', '@out@,@out2@', format('2, passes => %s', passes)) r;
 
--- Records of other sizes; the file size is a multiple of the record size.
+-- Sorts records of other sizes; the file size is a multiple of the record size.
 CREATE TABLE sizes (size, n) AS VALUES (1, 4097), (7, 20011), (4095, 700), (4096, 300), (5000, 400), (65536, 20);
 SELECT write_file('sized' || size, substring(pg_read_binary_file(place('in')) FROM 1 FOR size * n)) FROM sizes;
 SELECT size, n, passes, r.*
@@ -33,8 +34,8 @@ FROM sizes, generate_series(1, 2) passes,
 SELECT count(sortbench_remove(place('sized' || size))) FROM sizes;
 DROP TABLE sizes;
 
--- Output files have whole blocks, except the last one.  Also sorts less than one
--- block, and no records.
+-- Output files have whole blocks, except the last one.  The tests also sort an
+-- input of less than one block, and an empty input.
 SELECT r.* FROM results('@in@', '@a@,@b@,@c@', '1') r;
 SELECT f, size, size % 4096 AS rest, size % 100 AS of_record FROM unnest('{a,b,c}'::text[]) f, length(pg_read_binary_file(place(f))) size;
 SELECT r.* FROM results('@more@', '@a@,@b@', '1') r;
@@ -42,7 +43,7 @@ SELECT f, length(pg_read_binary_file(place(f))) FROM unnest('{a,b}'::text[]) f;
 SELECT write_file('none', '');
 SELECT r.* FROM results('@none@', '@a@', '1') r;
 
--- Stripes have whole blocks as well.
+-- Stripes of output files have whole blocks as well.
 SELECT passes, r.* FROM generate_series(1, 2) passes, results('@in@', '@a@,@b@,@c@', format('2, passes => %s, output_stripe => 8192', passes)) r;
 SELECT r.* FROM results('@a@,@b@,@c@', '@out@', '2, input_stripe => 8192') r;
 SELECT try($$SELECT * FROM sortbench_validate('{@out@}')$$) = try($$SELECT * FROM sortbench_validate('{@a@,@b@,@c@}', stripe => 8192)$$);

@@ -1,4 +1,5 @@
--- Several files: inputs one after the other, ranges of the result, and stripes.
+-- Sorts with several files: inputs one after the other, outputs for ranges of
+-- the result, and stripes.
 SELECT count(try(format($$SELECT sortbench_generate('@in%s@', %s, %s)$$, i, n, i * 10000))) FROM (VALUES (1, 3000), (2, 0), (3, 1), (4, 7000)) f(i, n);
 CREATE TABLE expected AS SELECT row_number() OVER (ORDER BY substr(record, 1, 10)) - 1 AS n, record FROM generate_series(1, 4) i, records('in' || i);
 SELECT try($$SELECT * FROM sortbench_validate('{@in1@,@in2@,@in3@,@in4@}', 0)$$);
@@ -8,7 +9,7 @@ SELECT count(*), count(*) FILTER (WHERE e.record = o.record) AS equal FROM expec
 JOIN (SELECT row_number() OVER (ORDER BY f, n) - 1 AS n, record FROM unnest('{a,b,c}'::text[]) f, records(f)) o USING (n);
 SELECT try($$SELECT * FROM sortbench_validate('{@a@,@b@,@c@}', 1)$$), try($$SELECT * FROM sortbench_validate('{@b@,@a@,@c@}', 1)$$);
 
--- 5 records of 1000 bytes do not fill a whole number of stripes.
+-- 10001 records of 100 bytes do not fill a whole number of stripes.
 SELECT workers, passes, try(format($$SELECT s.records FROM sortbench_sort('{@a@,@b@,@c@}', '{@s1@,@s2@,@s3@}', %s, passes => %s, output_stripe => 4097, overwrite => true) s$$, workers, passes)),
 	try($$SELECT * FROM sortbench_validate('{@s1@,@s2@,@s3@}', 1, stripe => 4097)$$),
 	try($$SELECT s.records FROM sortbench_sort('{@s1@,@s2@,@s3@}', '{@whole@}', 1, input_stripe => 4097, overwrite => true) s$$),
@@ -19,7 +20,7 @@ WITH bytes AS (SELECT pg_read_binary_file(place('s1')) AS s1, pg_read_binary_fil
 SELECT string_agg(substr(s1, i * 4097 + 1, 4097) || substr(s2, i * 4097 + 1, 4097) || substr(s3, i * 4097 + 1, 4097), '' ORDER BY i) = pg_read_binary_file(place('whole'))
 FROM bytes, generate_series(0, length(s1) / 4097) i GROUP BY s1;
 
--- More files than records, with one file in another directory.
+-- There are more output files than records.
 SELECT try($$SELECT s.records FROM sortbench_sort('{@in3@}', '{@a@,@b@}', overwrite => true) s$$), length(pg_read_binary_file(place('a'))) AS a, length(pg_read_binary_file(place('b'))) AS b;
 
 -- Invalid arguments.

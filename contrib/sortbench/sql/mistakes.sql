@@ -51,7 +51,7 @@ RESET ROLE;
 REVOKE ALL ON SCHEMA public FROM sortbench_other;
 DROP ROLE sortbench_other;
 
--- No other files are left.
+-- The failed calls leave no files.
 SELECT name FROM pg_ls_dir(current_setting('data_directory')) name WHERE name LIKE 'sortbench%' ORDER BY name COLLATE "C";
 SELECT digest('out');
 SELECT count(sortbench_remove(place(f))) FROM unnest('{in,out,odd}'::text[]) f;

@@ -1,10 +1,11 @@
--- Functions for the other tests.  The files are in the data directory, which every
--- server can write.  Messages show @name@ instead of paths.
+-- Functions for the other tests.  The tests create files in the data directory,
+-- where every server can write.  Messages show @name@ instead of paths.
 CREATE EXTENSION sortbench CASCADE;
 CREATE FUNCTION place(name text) RETURNS text LANGUAGE sql STABLE
 RETURN current_setting('data_directory') || '/sortbench_' || name;
 
--- Runs a query with file names such as @name@.  Returns its row, or the error.
+-- Runs a query with file names such as @name@.  Returns the query's row, or the
+-- error.
 CREATE FUNCTION try(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;

@@ -1,7 +1,8 @@
--- Sorts in one pass and two, by one process and several, with much memory and
--- little, always give the same bytes as a sort by SQL.
+-- All sorts give the same bytes as a sort by SQL: in one or two passes, by one
+-- or more processes, with much or little memory.
 SELECT try($$SELECT sortbench_generate('@uniform@', 30000)$$), try($$SELECT sortbench_generate('@ascii@', 30000, 5, 'ascii')$$);
--- each key four times; the keys and the rests of the records are in different orders
+-- Each key occurs four times.  The records with one key are not in the order of
+-- their bytes.
 SELECT write_file('equal', string_agg(set_byte(set_byte(r.record, 20, (i * 7 % 4)::int), 21, (n % 256)::int), '' ORDER BY i * 11 % 7, n))
 FROM records('ascii') r, generate_series(1, 4) i WHERE n < 5000;
 CREATE TABLE expected AS
@@ -31,7 +32,7 @@ FROM expected, generate_series(0, 3) workers, generate_series(0, 2) asked,
 SELECT file, workers, s.*
 FROM expected, generate_series(0, 2) workers, sort(file, format('workers => %s, memory => ''%s MB''', workers, (workers + 1) * 2)) s ORDER BY 1, 2;
 
--- Many runs and merges.
+-- Sorts with many runs and merges.
 LOAD 'ptsort_test';	-- settings that force code paths
 SET ptsort_test.spill_entries = 1000;
 SET ptsort_test.merge_order = 2;
@@ -43,7 +44,8 @@ RESET ptsort_test.spill_entries;
 RESET ptsort_test.merge_order;
 RESET ptsort_test.slices;
 
--- No worker is available; the memory is maintenance_work_mem.
+-- Sorts without an available worker, and with maintenance_work_mem as the
+-- memory limit.
 SET max_parallel_workers = 0;
 SELECT * FROM sort('equal', 'workers => 2, passes => 1, memory => ''64MB''');
 RESET max_parallel_workers;
@@ -68,7 +70,7 @@ WHERE participant = 1 GROUP BY 1;
 SELECT phase, replace(file, place(''), '') AS file, bytes FROM sortbench_report() WHERE participant IS NULL;
 SELECT sum(bytes) FILTER (WHERE phase = 'read') AS read, sum(bytes) FILTER (WHERE phase = 'write') AS written FROM sortbench_report() WHERE participant IS NOT NULL;
 
--- Few records, and no records.
+-- Sorts few records, and no records.
 SELECT write_file('one', 'c'), write_file('few', 'cab'), write_file('none', '');
 SELECT f, workers, passes, try(format($$SELECT s.records, s.participants FROM sortbench_sort('{@%s@}', '{@out@}', %s, record_size => 1, key_length => 1, passes => %s, overwrite => true) s$$, f, workers, passes)),
 	pg_read_file(place('out'))

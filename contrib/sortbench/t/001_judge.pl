@@ -1,5 +1,6 @@
-# Checks files that sortbench makes, sorts and validates with judge.py.
-# judge.py implements the benchmark's rules, and uses no code of sortbench.
+# Uses judge.py to check the files that sortbench makes and sorts, and the
+# results of sortbench_validate.  judge.py implements the benchmark's rules, and
+# uses no code of sortbench.
 use strict;
 use warnings;
 use File::Basename;
@@ -40,12 +41,12 @@ foreach my $kind ('terasort', 'uniform', 'skewed', 'ascii', 'ascii skewed')
 
 	$node->safe_psql('postgres',
 		"SELECT sortbench_generate('$in', $n, $seed, '$kind', true)");
-	is(judge('made', $in, $kind, $seed), 'right', "$kind: every byte");
+	is(judge('made', $in, $kind, $seed), 'right', "$kind: every byte is right");
 	my $input = judge('sum', $in);
 	is( $node->safe_psql('postgres',
 			"SELECT * FROM sortbench_validate('{$in}')"),
 		$input,
-		"$kind: what is in the file: $input");
+		"$kind: sortbench_validate agrees with judge.py: $input");
 	foreach my $way ([ 1, 0 ], [ 2, 0 ], [ 1, 2 ], [ 2, 2 ])
 	{
 		my ($passes, $workers) = @$way;
@@ -62,7 +63,7 @@ SELECT records, passes_made, temp_bytes > 0 FROM sortbench_sort('{$in}', '{$dir/
 		is( $node->safe_psql('postgres',
 				"SELECT * FROM sortbench_validate('{$dir/out1,$dir/out2}', $workers)"),
 			judge('sum', "$dir/out1", "$dir/out2"),
-			"$name: what is in the files");
+			"$name: sortbench_validate agrees with judge.py");
 	}
 }
 
@@ -73,7 +74,7 @@ like(judge('sorted', "$dir/in", "$dir/out1", "$dir/out2"),
 is(judge('made', "$dir/in", 'ascii skewed', 0), 'record 60000 is wrong',
 	'a record is wrong');
 like(judge('sorted', "$dir/in", "$dir/in"), qr/^record \d+ is too late$/,
-	'not in order');
+	'records are not in order');
 
 $node->stop;
 done_testing();

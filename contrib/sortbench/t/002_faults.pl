@@ -1,12 +1,12 @@
-# Tests sorts of files in which ptsort's sort fails.  The faults are an error or
-# a cancel at each named point, when the sort passes it for the first and for
-# the second time; a lack of disk space for temporary files and for the result;
-# and a failure of each allocation in the leader and in a worker.  After each
-# fault, the result is complete or missing, and no other file, memory or segment
-# is left.
+# Tests sorts of files in which ptsort's sort fails.  At each named point, the
+# test raises an error or cancels the sort, when the sort passes the point for
+# the first and for the second time.  The test also simulates a full disk for
+# temporary files and for the result, and makes each allocation in the leader
+# and in a worker fail.  After each fault, the result is complete or missing,
+# and no other file, memory or segment is left.
 #
-# The test runs a sample of the faults, which depends on the day;
-# PTSORT_FAULTS=all runs all.
+# By default, the test runs a sample of the faults that depends on the day.
+# PTSORT_FAULTS=all runs all faults.
 use strict;
 use warnings;
 use FindBin;
@@ -60,7 +60,7 @@ END \$\$;
 
 my $runs = 'SET ptsort_test.spill_entries = 200; SET ptsort_test.merge_order = 2; SET ptsort_test.slices = 5';
 
-# name, settings, arguments of sortbench_sort
+# Each sort has a name, settings, and arguments of sortbench_sort.
 my @sorts = (
 	[ 'one pass', 'SELECT', '0, passes => 1' ],
 	[ 'one pass, runs', $runs, '0, passes => 1' ],
@@ -73,7 +73,7 @@ my @sorts = (
 
 my ($total, $allocations) = (0, 0);
 
-# Lets allocations after a point fail, one after the other.
+# Makes allocations after a point fail, one in each sort.
 sub allocations
 {
 	my ($name, $setup, $arguments, $point, $step) = @_;
@@ -94,7 +94,7 @@ SELECT 'counted ' || ptsort_test_allocations();
 
 		is($bad, '', "$name, $fault: $n of $counted allocations failed");
 		cmp_ok($failed, '>=', 0.5 * $n, "$name, $fault: $failed made the sort fail, $right did not");
-		cmp_ok($grown // 0, '<=', 8192, "$name, $fault: TopMemoryContext has grown by $grown bytes");
+		cmp_ok($grown // 0, '<=', 8192, "$name, $fault: TopMemoryContext grew by $grown bytes");
 		$allocations += $failed;
 	}
 }
@@ -121,17 +121,18 @@ SELECT 'passed ' || point || '|' || leader FROM ptsort_test_points() WHERE leade
 	my ($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, 'XX000,57014',
 		sample(3, map { my ($point, $nth) = @$_; map { [ "$point:$nth:$_", 8 * $nth ] } qw(error cancel) } @points));
 	is($bad, '', "$name: $n errors or cancels at " . @points . ' points');
-	is($failed, $n, "$name: all of them made the sort fail");
+	is($failed, $n, "$name: all errors and cancels made the sort fail");
 	$total += $failed;
 	if ($arguments =~ /^2/)
 	{
 		($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, 'XX000,57014',
 			map { my ($point, $nth) = @$_; map { [ "$point:$nth:$_:worker", 8 ] } qw(error cancel) } sample(5, @points));
-		is($bad, '', "$name: the same in workers");
+		is($bad, '', "$name: errors and cancels in workers");
 		cmp_ok($n - $right, '>', 0, "$name: " . ($n - $right) . ' sorts failed');
 	}
 
-	# the sort reserves the result's space at the beginning, on some disks later
+	# The sort reserves space for the result at its beginning.  On some disks it
+	# allocates the space later.
 	($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, '53100',
 		[ 'test: begin:1:full_file', 8 ], map { [ "$_->[0]:$_->[1]:full_file", 8 ] } sample(4, @points));
 	is($bad, '', "$name: no space for the result");

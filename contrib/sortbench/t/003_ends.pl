@@ -2,8 +2,8 @@
 # leader or a worker, and stops the server during a sort.  Also tests temporary
 # files in several tablespaces, files that change during a sort, symbolic links,
 # and directories without permissions.  No incomplete file ever appears, and no
-# file is left.  Its log may have: terminated by signal 9|exited with exit code
-# 2
+# file is left.
+# Its log may have: terminated by signal 9|exited with exit code 2
 use strict;
 use warnings;
 use FindBin;
@@ -46,7 +46,7 @@ foreach my $passes (1, 2)
 			: "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'at $point'");
 		$psql->{run}->finish;
 		like($psql->{err}, $end eq 'cancel' ? qr/57014: canceling statement/ : qr/57P01: terminating|08006|lost connection|terminating connection/,
-			"$passes passes, $end: it has ended");
+			"$passes passes, $end: the sort ended");
 		is(files(), 'in', "$passes passes, $end: nothing is left");
 		check_nothing_left($node, "$passes passes, $end");
 	}
@@ -62,7 +62,7 @@ foreach my $passes (1, 2)
 		is(files(), 'in', "$passes passes, $fault: nothing is left");
 	}
 	$node->safe_psql('postgres', "SELECT $sort $passes)");
-	is(files(), 'in out', "$passes passes: and then it sorts");
+	is(files(), 'in out', "$passes passes: a sort without a fault succeeds");
 	unlink "$dir/out";
 }
 
@@ -80,10 +80,10 @@ SELECT string_agg(DISTINCT spcname, ' ') FROM pg_tablespace s, pg_ls_dir('pg_tbl
 	pg_ls_dir(temp || '/' || name, true, false) file}), qr/^(?:one|two|one two)$/, 'temporary files are in the tablespaces');
 	is( $node->safe_psql('postgres', q{
 SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp', true, false) name, pg_ls_dir('base/pgsql_tmp/' || name, true, false) file}),
-		0, 'and nowhere else');
+		0, 'no temporary files are in the default tablespace');
 	end_session($pause);
 	$psql->{run}->finish;
-	is(files(), 'in out', 'and the result is there');
+	is(files(), 'in out', 'the result exists');
 	unlink "$dir/out";
 }
 
@@ -123,7 +123,7 @@ rmdir "$dir/closed";
 # During a sort, the test truncates or replaces the input, or creates a file
 # with the name of the result.
 foreach my $case ([ 'input shorter', sub { truncate "$dir/in", 100 }, 'ERROR:  55000: file "DIR/in" became shorter while it was read' ],
-	[ 'input replaced', sub { rename "$dir/new", "$dir/in" }, 'ERROR:  55000: file "DIR/in" was replaced by another one meanwhile' ],
+	[ 'input replaced', sub { rename "$dir/new", "$dir/in" }, 'ERROR:  55000: file "DIR/in" was replaced by another file' ],
 	[ 'output taken', sub { rename "$dir/new", "$dir/out" }, 'ERROR:  58P02: could not give file "DIR/out" its name: File exists' ])
 {
 	my ($name, $action, $message) = @$case;

@@ -1,6 +1,6 @@
 # Compares sortbench's files with those of gensort 1.5, byte by byte, and checks
-# sortbench's results with valsort.  The test is skipped unless gensort and
-# valsort, which no distribution has, are in the path.
+# sortbench's results with valsort.  The test runs only if gensort and valsort
+# are in the path; no distribution includes them.
 use strict;
 use warnings;
 use File::Compare;

@@ -18,7 +18,7 @@ $node->start;
 $node->safe_psql('postgres', qq{
 CREATE EXTENSION sortbench CASCADE;
 SELECT sortbench_generate('$dir/in', $size / 100);
--- the bytes that this process reads from disk while it runs the statement
+-- Returns the number of bytes that a statement reads from disk.
 CREATE FUNCTION reads(statement text, OUT bytes bigint) LANGUAGE plpgsql AS \$\$
 DECLARE
 	before bigint := substring(pg_read_file('/proc/self/io', 0, 1000) FROM '\\nread_bytes: (\\d+)');
@@ -27,7 +27,8 @@ BEGIN
 	bytes := substring(pg_read_file('/proc/self/io', 0, 1000) FROM '\\nread_bytes: (\\d+)')::bigint - before;
 END \$\$});
 
-# Returns the bytes read from disk by a sort, and by a validation of its result.
+# Returns the number of bytes that a sort reads from disk, and the number that a
+# validation of the sort's result reads.
 sub reads
 {
 	my ($passes, $arguments) = @_;

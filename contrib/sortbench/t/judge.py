@@ -14,14 +14,14 @@ FACTOR = 0x2360ED051FC65DA44385DF649FCCF645
 SUMMAND = 0x4A696D47726179524950202020202001
 WHOLE = 1 << 128
 
-# Bytes to XOR with the bytes after the key: all bytes with four bits set, the
-# greatest first, and then these.
+# Bytes to XOR with the bytes after the key: all byte values with four bits set,
+# in descending order, and then twenty other bytes.
 MIX = bytes(sorted((b for b in range(256) if bin(b).count("1") == 4), reverse=True)) + bytes.fromhex(
     "c8c4c2c1989492918ce0" "170f332e2d2b271e1d1b")
 
 
 def random_number(record):
-    """The generator's number for a record, by repeated squaring of its step."""
+    """The random number of a record, by repeated squaring of the generator's step."""
     factor, summand, a, c = 1, 0, FACTOR, SUMMAND
     steps = record + 1
     while steps:
@@ -59,8 +59,8 @@ def key_of(record, number, kind):
 
 
 def numbers_after(number):
-    """The rest of a binary record, from the nine numbers after the record's
-    own."""
+    """The bytes after the key of a binary record.  They come from the nine random
+    numbers after the record's own number."""
     numbers = []
     for _ in range(9):
         number = (number * FACTOR + SUMMAND) % WHOLE
@@ -105,7 +105,7 @@ def made(path, kind, first):
 
 
 def total(*paths):
-    """The counts and the checksum of the records."""
+    """The result that sortbench_validate() must return for the files."""
     records = read(paths)
     late = [i for i in range(1, len(records)) if records[i][:KEY] < records[i - 1][:KEY]]
     equal = sum(records[i][:KEY] == records[i - 1][:KEY] for i in range(1, len(records)))
@@ -114,7 +114,7 @@ def total(*paths):
 
 
 def is_sorted(source, *paths):
-    """Compares a result with the input."""
+    """Checks that the files have the records of the source in order."""
     before, after = read([source]), read(paths)
     if len(before) != len(after):
         return "%d records became %d" % (len(before), len(after))

@@ -1,4 +1,4 @@
--- Every numeric argument with the values 0, 1, -1, 2^31, 2^62, 2^63 - 1, and the
+-- Sets every numeric argument to 0, 1, -1, 2^31, 2^62, 2^63 - 1, and the
 -- largest int4.
 CREATE EXTENSION ptsort;
 CREATE EXTENSION sortcompare;

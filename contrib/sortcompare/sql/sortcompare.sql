@@ -8,7 +8,8 @@ CREATE TABLE sorted AS SELECT 0::int8 AS tag, hashint8extended(i, 1) AS account,
 	repeat('.', 100) AS filler
 	FROM generate_series(1::int8, 20000) AS i;
 
--- Returns the figures on which two engines, or two sorts by one engine, agree
+-- Returns figures of several sorts of the same rows; checksums is 1 if the
+-- sorts agree
 CREATE FUNCTION agree(VARIADIC arguments text[])
 RETURNS TABLE (sorts bigint, tuples bigint, checksums bigint, spilled text, timed bool)
 LANGUAGE plpgsql AS $$
@@ -20,24 +21,24 @@ BEGIN
 		FROM sortcompare(''sorted'', %s) AS s', array_to_string(arguments, ', '));
 END $$;
 
--- in memory, and with runs on disk
+-- sorts in memory, and sorts with runs on disk
 SELECT * FROM agree($$'{account}'$$, $$'{server,ptsort,ptsort,server}'$$);
 SELECT * FROM agree($$'{account}'$$, 'budget_kb => 1024');
 SELECT * FROM agree($$'{token}'$$, 'budget_kb => 1024');
 SELECT * FROM agree($$'{few,token}'$$, $$collations => '{-,"C"}'$$);
 SELECT * FROM agree($$'{amount}'$$);
 SELECT * FROM agree($$'{token}'$$, 'told => false');
--- the column's collation is that of the database
+-- the column has the database's collation
 SELECT count(DISTINCT checksum) FROM (
 	SELECT checksum FROM sortcompare('sorted', '{token}', '{server}')
 	UNION SELECT checksum FROM sortcompare('sorted', '{token}', '{ptsort}', '{default}')) AS s;
 
--- values
+-- sorts of values
 SELECT * FROM agree($$'{account}'$$, $$kind => 'datum'$$);
 SELECT * FROM agree($$'{token}'$$, $$kind => 'datum'$$);
 SELECT * FROM agree($$'{amount}'$$, $$kind => 'datum'$$);
 
--- the first tuples, groups, and three readings of all tuples
+-- bounded sorts, sorts of groups, sorts with random access, and a stable sort
 SELECT * FROM agree($$'{token}'$$, 'bound => 100');
 SELECT * FROM agree($$'{token}'$$, 'bound => 100', $$kind => 'datum'$$);
 SELECT * FROM agree($$'{account}'$$, 'group_rows => 7');
@@ -51,7 +52,7 @@ SELECT count(DISTINCT checksum) FROM (
 	SELECT checksum FROM sortcompare('sorted', '{id}')
 	UNION SELECT checksum FROM sortcompare('sorted', '{account}')) AS s;
 
--- in parallel
+-- parallel sorts
 SELECT participant, p.tuples, p.checksum = s.checksum AS same,
 	put_cpu > 0 AS put, memory > 0 AS memory
 	FROM sortcompare_parallel('sorted', '{token}') AS p,
@@ -63,7 +64,7 @@ SELECT participant, p.tuples, p.checksum = s.checksum AS same
 	FROM sortcompare_parallel('sorted', '{token}', 1, kind => 'datum') AS p,
 	LATERAL (SELECT checksum FROM sortcompare('sorted', '{token}', '{server}', kind => 'datum')) AS s;
 
--- nothing to sort
+-- sorts of an empty table
 CREATE TABLE nothing (tag int8, v text);
 SELECT engine, tuples, checksum FROM sortcompare('nothing', '{v}');
 SELECT participant, tuples, checksum FROM sortcompare_parallel('nothing', '{v}');
