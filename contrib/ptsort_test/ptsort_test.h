@@ -232,8 +232,8 @@ extern void test_take_slices(TestShape *shape, PtSort *sort,
 typedef struct TestSlices
 {
 	int64		filled;			/* number of slices with tuples */
-	int64		smallest;		/* number of tuples in the smallest slice
-								 * with tuples, of all sorts */
+	int64		smallest;		/* number of tuples in the smallest slice with
+								 * tuples, of all sorts */
 	int64		largest;
 } TestSlices;
 
