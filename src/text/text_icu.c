@@ -176,7 +176,7 @@ struct IcuCollation
 								 * see the file comment */
 	uint32		variable_top;	/* 0: blanks and punctuation have weights */
 	USet	   *begins;			/* characters of contractions except the last */
-	USet	   *continues;		/* characters of contractions except the first */
+	USet	   *continues;		/* characters after the first of contractions */
 	uint64		joined[128][2]; /* bit b of joined[a]: ASCII character b may
 								 * follow a in a contraction */
 	int			nscripts;		/* 0: no script is reordered */
