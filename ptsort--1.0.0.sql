@@ -1,7 +1,7 @@
 \echo Use "CREATE EXTENSION ptsort" to load this file. \quit
 
--- Creating a C function loads the library into the session, which is all it
--- takes: from here on the session's index builds go through ptsort.
+-- Creating a C function loads the library into the session.  Once the library
+-- is loaded, ptsort does the session's index builds.
 CREATE FUNCTION ptsort_last_build(
 	OUT index_name pg_catalog.text,
 	OUT participant pg_catalog.int4,

@@ -1,4 +1,4 @@
--- CLUSTER copies tables by ptsort.  The rows, the transaction data in their
+-- CLUSTER uses ptsort to copy tables.  The rows, the transaction data in their
 -- headers, the order and the statistics equal those of the server's copy.  The
 -- tests have rows in every state, and one to three participants.
 \getenv source PG_ABS_SRCDIR
@@ -24,8 +24,8 @@ BEGIN
 	RETURN result || (SELECT concat_ws(' ', '', reltuples, relfrozenxid, relminmxid) FROM pg_class WHERE oid = tbl::regclass);
 END $$;
 
--- Copies a table by the server and by ptsort, and rolls back.  Returns 'same'
--- and the number of participants, or the difference.
+-- Copies a table twice, by the server and by ptsort, and rolls both copies
+-- back.  Returns 'same' and the number of participants, or the difference.
 CREATE FUNCTION copied(tbl text, index text, workers int DEFAULT 2) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	ours bool;

@@ -91,7 +91,8 @@ CREATE INDEX errors_i ON errors (small) WITH (parallel_workers = 2);
 RESET temp_file_limit;
 RESET ptsort_test.spill_entries;
 
--- The failed builds left nothing behind, and the same session can build.
+-- The failed builds left nothing behind, and the same session can build
+-- another index.
 SELECT relname FROM pg_class WHERE relname IN ('attempted', 'errors_i');
 SELECT count(*) FROM pg_ls_tmpdir();
 SELECT count(*) FROM pg_locks WHERE locktype NOT IN ('virtualxid') AND pid = pg_backend_pid() AND relation >= 16384;

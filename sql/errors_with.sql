@@ -1,5 +1,6 @@
 -- Values that ptsort refuses in WITH (parallel_workers = ...): the messages
--- are the server's for the option of a table, and no index is built.
+-- equal the server's messages for the same option of a table, and no index is
+-- built.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 CREATE TABLE errors_with (a int, b int);

@@ -49,7 +49,8 @@ FROM unnest(ARRAY[
 	'((a + d)) WHERE safe_sql(a) < 500',
 	'(a) WHERE safe_plpgsql(a) > ''8''',
 	'(b) WHERE d > 3 AND lower(b) LIKE ''word 1%''',
-	-- true for all rows and for none
+	-- predicates that are true for all rows, and predicates that are true for
+	-- none
 	'(a) WHERE a > 0',
 	'(a) WHERE a < 0',
 	'(a) WHERE NULL',
@@ -85,8 +86,9 @@ DROP FUNCTION fails, who, safe_sql, safe_plpgsql, safe_lookup, unsafe, restricte
 REVOKE CREATE ON SCHEMA public FROM ptsort_expressions_owner;
 DROP ROLE ptsort_expressions_owner;
 
--- A function makes the planner look at the index during its build.  The error
--- is the server's for a file without a metapage, with and without workers.
+-- During the build of an index, its function runs a query, for which the
+-- planner looks at that index.  The file has no metapage at that time.  With
+-- and without workers, the build raises the server's error.
 CREATE TABLE expressions_own AS SELECT i FROM generate_series(1, 1000) i;
 CREATE FUNCTION look_at_own(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = public AS
 $$BEGIN PERFORM FROM expressions_own WHERE i = $1; RETURN $1; END$$;

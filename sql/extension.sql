@@ -9,7 +9,7 @@ SET client_min_messages = warning;
 CREATE TABLE extensions (a int, b text);
 INSERT INTO extensions SELECT i, 'b' || i FROM generate_series(1, 5000) i;
 
--- Without ptsort, the server builds, and rejects ptsort's option
+-- Without ptsort, the server builds the indexes, and rejects ptsort's option
 CREATE INDEX extensions_server ON extensions (b);
 CREATE INDEX extensions_refused ON extensions (b) WITH (parallel_workers = 1);
 

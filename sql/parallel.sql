@@ -15,14 +15,14 @@ FROM (VALUES ('(a)', ''), ('(few DESC)', ''), ('(few NULLS FIRST, word)', ''), (
 	('(word) INCLUDE (few)', 'UNIQUE'), ('(lower(word), (up % 7))', ''), ('(a) WHERE few = 5', ''), ('(few) WITH (deduplicate_items = off)', ''),
 	('(up) WITH (fillfactor = 50)', '')) v (what, kind);
 
--- only the workers build
+-- only the workers build the index
 SET ptsort_test.leader_participates = off;
 CREATE INDEX parallels_i ON parallels (word) WITH (parallel_workers = 2);
 SELECT index_name, participant, role FROM ptsort_last_build();
 SELECT role, sum(tuples) AS tuples, sum(runs) > 0 AS runs, sum(scan_ms) > 0 AS scan, sum(sort_ms) > 0 AS sort
 FROM ptsort_last_build() GROUP BY role ORDER BY role;
 SELECT bt_index_parent_check('parallels_i', true, true);
--- without workers, the leader builds
+-- without workers, the leader builds the index
 DROP INDEX parallels_i;
 CREATE INDEX parallels_i ON parallels (word) WITH (parallel_workers = 0);
 SELECT participant, role, tuples FROM ptsort_last_build();
@@ -40,8 +40,9 @@ SELECT count(*) FILTER (WHERE participant IS NULL) AS totals,
 	sum(run_bytes) FILTER (WHERE participant IS NULL) = sum(run_bytes) FILTER (WHERE participant IS NOT NULL) AS run_bytes
 FROM ptsort_last_build();
 
--- WITH determines the number of workers, else the setting, else the server's
--- cost model; max_parallel_maintenance_workers limits the number
+-- WITH determines the number of workers.  Without WITH the setting determines
+-- it, and without the setting the server's cost model.
+-- max_parallel_maintenance_workers limits the number.
 CREATE FUNCTION participants(statement text) RETURNS int8 LANGUAGE plpgsql AS $$
 BEGIN
 	DROP INDEX IF EXISTS parallels_i;

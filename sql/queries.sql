@@ -24,7 +24,8 @@ CREATE FUNCTION mark() RETURNS void LANGUAGE plpgsql
 BEGIN
 	PERFORM FROM (SELECT FROM queries WHERE id < 5 ORDER BY n, c, t, big, id % 3, id % 2, id) s;
 END $$;
--- Runs a query.  Returns data from ptsort's report, or that the server sorted.
+-- Runs a query.  Returns data from ptsort's report, or 'the server' if the
+-- server did the sort.
 CREATE FUNCTION taken(query text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM mark();
@@ -205,8 +206,8 @@ SELECT count(*) FROM (TABLE top_server EXCEPT ALL TABLE top_ours) s;
 DROP TABLE queries_top, top_server, top_ours;
 
 -- Few rows of text in an ICU collation, after the session read the collation's
--- tables.  The first rows have a common prefix: the sort compares and uses no
--- words, even if later rows lack the prefix.
+-- tables.  The first rows have a common prefix: the sort compares strings
+-- instead of using words, even if later rows lack the prefix.
 CREATE TABLE queries_alike AS SELECT i AS id, CASE WHEN i % 9 > 0 THEN CASE WHEN i <= 60 THEN 'https://www.example.com/' ELSE '' END || md5(i::text) END COLLATE "en-x-icu" AS t FROM generate_series(1, 500) i;
 ANALYZE queries_alike;
 CREATE FUNCTION ids(query text) RETURNS int[] LANGUAGE plpgsql AS $$

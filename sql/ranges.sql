@@ -7,13 +7,14 @@ SET max_parallel_maintenance_workers = 2;
 CREATE TABLE ranges (i int, word text COLLATE "en-x-icu") WITH (parallel_workers = 2);
 INSERT INTO ranges SELECT i, md5((i % 1000)::text) FROM generate_series(1, 4000) i;
 VACUUM ANALYZE ranges;
--- the order by the server
+-- the order in which the server sorts the words
 SET ptsort.sort = off;
 CREATE TABLE ranges_expected AS SELECT md5(string_agg(word, ',' ORDER BY word)) AS words FROM ranges;
 SET ptsort.sort = on;
 SET ptsort.min_sort_rows = 0;
 
--- Returns a digest of the words in order, read by an index or sorted.
+-- Returns a digest of the words in order.  The query reads the words through
+-- the index, or sorts them.
 CREATE FUNCTION ranges_words(by_index bool) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;

@@ -1,5 +1,6 @@
--- The size of every index is within one percent of the server's, for twelve
--- shapes, by one, two and four participants, in memory and with many runs.
+-- The size of every index is within one percent of the size of the server's
+-- index.  The test builds twelve shapes with one, two and four participants,
+-- in memory and with many runs.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_maintenance_workers = 4;

@@ -1,5 +1,6 @@
 -- The final merge in slices: borders anywhere, every class of key, uniqueness
--- across borders.  With ptsort_test.slices, ptsort cuts small tables, too.
+-- across borders.  With ptsort_test.slices, ptsort also cuts the merges of
+-- small tables into slices.
 \set VERBOSITY terse
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
@@ -34,7 +35,8 @@ FROM unnest('{k,up,few,one,c,p,l,n,"few, k","one, c","k DESC) INCLUDE (up",n) WH
 	 unnest('{1,2,7,12}'::int[]) slices, slices_build(what, slices) b
 ORDER BY 1, 2;
 
--- The same builds, by words that do not decide, and by comparisons.
+-- The same builds, with keys whose words do not decide, and with keys that
+-- have no words, so that comparisons decide.
 SET ptsort_test.key_class = prefix;
 SELECT what, b.* FROM unnest('{k,few,n,"few, k"}'::text[]) what, slices_build(what, 12) b ORDER BY 1;
 SET ptsort_test.key_class = compared;

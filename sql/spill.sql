@@ -30,9 +30,9 @@ FROM unnest(ARRAY['(random)', '(word COLLATE "C")', '(few, word)']) what, unnest
 SELECT what, kb, s.result, s.temp_bytes > 0 AS files
 FROM unnest(ARRAY['(random)', '(word)']) what, unnest('{1024,65536}'::int[]) kb, spilled(what, kb, 0, 0, 3) s;
 
--- ptsort never merges runs that do not overlap, whatever the order of the runs.
--- Then there are only initial runs, and each participant writes at most one run
--- that is not full.
+-- ptsort never merges runs that do not overlap, whatever the order of the
+-- runs.  If none of a build's runs overlap, there are only initial runs, and
+-- each participant writes at most one run that is not full.
 SELECT what, participants, s.result, s.runs > participants AS several, s.runs <= 15 + participants AS unmerged
 FROM (VALUES ('(down)', 1), ('(down)', 3), ('(((up - 1) / 1000 * 5 % 16), up)', 1), ('(random)', 1), ('(random)', 3)) o (what, participants),
 	spilled(what, 4096, 1000, 2, participants) s;

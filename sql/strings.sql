@@ -27,7 +27,7 @@ SELECT what, same('strings', what), same('strings', what, '', 3) AS parallel
 FROM unnest(ARRAY['(t)', '(t DESC)', '(t NULLS FIRST)', '(c)', '(c DESC NULLS LAST)', '(n)', '(b)', '(b DESC)', '(t, i)',
 	'(i, t DESC)', '(t) INCLUDE (i)', '(t text_pattern_ops)', '(c bpchar_pattern_ops)', '(long)', '(i, long)', '(n, t)',
 	'(t, b)', '(lower(t))']) what;
--- the same in a collation of the C library that orders by bytes
+-- the same builds, with a collation of the C library that orders by bytes
 SELECT what, same('strings', what), same('strings', what, '', 3) AS parallel
 FROM unnest(ARRAY['(t COLLATE "C.utf8")', '(i, t COLLATE "C.utf8" DESC)', '(long COLLATE "C.utf8")']) what;
 -- Each string occurs one to five times.  Posting lists begin with tuples
@@ -52,7 +52,7 @@ RESET ptsort_test.spill_entries;
 
 -- The second eight bytes distinguish many strings, but not all: some strings
 -- end there or have zero bytes there.  (The planner expects three times the
--- rows, which is enough for second words.)
+-- real number of rows, which is enough for keys to use second words.)
 CREATE TABLE seconds AS
 SELECT CASE WHEN i % 100 = 0 THEN NULL ELSE s END COLLATE "C" AS t, convert_to(s, 'UTF8') || decode(repeat('00', i % 5), 'hex') AS b, i % 3 AS i
 FROM generate_series(1, 170000) i, LATERAL (SELECT left(translate(md5(i::text), '0123456789', ''), i % 21) || repeat('b', i % 7) AS s) r;

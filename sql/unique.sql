@@ -85,7 +85,7 @@ DELETE FROM uniques WHERE a = -3;
 INSERT INTO uniques VALUES (-5, 'five', '-0.000', 1), (-6, 'six', 0, 1);
 SELECT attempt('CREATE UNIQUE INDEX attempted ON uniques ((c::float8))');
 
--- many duplicates of one key, in every participant's part
+-- many duplicates of one key, in every participant's part of the table
 CREATE TABLE unique_many AS SELECT 1 AS a FROM generate_series(1, 20000);
 SELECT attempt('CREATE UNIQUE INDEX attempted ON unique_many (a)');
 -- one duplicate: the last row of the table

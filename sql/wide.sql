@@ -1,5 +1,6 @@
--- Wide index tuples of small values: a few columns that each fit a short
--- varlena, up to a third of a page and beyond, in the key and in INCLUDE.
+-- Wide index tuples of small values: each value fits a short varlena, and the
+-- tuple takes up to a third of a page, or more.  The values are in the key and
+-- in INCLUDE.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 

@@ -1,7 +1,8 @@
 # The rules of the source tree: dependency arrows, version differences in one
-# place, sizes, and no paths of one machine.  Each rule is a function that
-# takes a tree and returns the tree's violations.  Each rule must also fail on
-# a tree that breaks it, which shows that the rule detects violations.
+# place, sizes, and no paths that exist on one machine only.  Each rule is a
+# function that takes a tree and returns the tree's violations.  Each rule must
+# also fail on a tree that breaks it, which shows that the rule detects
+# violations.
 #
 # Needs no assertions: it reads the sources
 use strict;
@@ -19,7 +20,8 @@ my $max_columns = 80;
 my $max_constants = 120;
 my $max_share = 0.25;
 
-# Returns a tree's files below the given directories, except those of a build.
+# Returns a tree's files below the given directories, except files that builds
+# and tests create.
 sub files
 {
 	my ($top, $pattern, @dirs) = @_;
@@ -168,8 +170,9 @@ sub large_folders
 	return grep { $lines{$_} > $max_share * $all } sort keys %lines;
 }
 
-# src may have only a limited number of numeric constants, because somebody must
-# keep each number right.  Constants that another constant defines do not count.
+# src may have only a limited number of numeric constants, because developers
+# must keep each number right by hand.  Constants that another constant defines
+# do not count.
 sub many_constants
 {
 	my ($top) = @_;

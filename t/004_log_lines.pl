@@ -77,7 +77,7 @@ my @statements = (
 	[ 'a copy', 'log_build', 'CLUSTER t USING t_id',
 		'copying table "t"', 'copied table "t"', 'building index "t_id"', 'built index "t_id"' ],
 	[ 'a copy by the server', 'log_build', 'CLUSTER points USING points_p', 'leaving copy of table "points"' ],
-	# read the tables as if the Czech "ch" were two letters
+	# ptsort reads the collation's tables as if the Czech "ch" were two letters
 	$czech eq '' ? () : [ 'a contradiction', 'log_build', qq{
 SET ptsort_test.trust_collations = on;
 SET ptsort_test.learn_tuples = 0;

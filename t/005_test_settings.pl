@@ -36,8 +36,8 @@ CREATE EXTENSION ptsort;
 SELECT name FROM pg_settings WHERE name LIKE 'ptsort%' AND 'NOT_IN_SAMPLE' = ANY (pg_settings_get_flags(name))}),
 	'', 'ptsort has no setting for tests');
 
-# Two workers build without the leader and write many runs each; then the
-# settings have their defaults again.
+# Two workers build an index without the leader and write many runs each; then
+# the settings have their defaults again.
 my $set = q{
 SET ptsort_test.leader_participates = off;
 SET ptsort_test.spill_entries = 100;

@@ -26,7 +26,7 @@ VACUUM ANALYZE t;
 });
 
 # digest() returns a digest of the rows' ctids in the order of a query.  It
-# checks that the plan reads the rows through the index, or that it sorts them.
+# also checks that the plan uses the index (by_index), or sorts the rows.
 $node->safe_psql(
 	'postgres', q{
 CREATE FUNCTION digest(query text, by_index bool) RETURNS text LANGUAGE plpgsql AS $$

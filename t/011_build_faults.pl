@@ -32,7 +32,7 @@ CREATE FUNCTION fails(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE sql
 	AS $$SELECT 1 / ($1 - 15432)$$;
 });
 
-# The number of segments while a session exists that built an index, and the
+# The number of segments while a session that built an index exists, and the
 # number without sessions.
 my $create = 'CREATE INDEX i ON t (word)';
 $node->safe_psql('postgres', "$create; DROP INDEX i");
@@ -150,7 +150,8 @@ sub same_error
 	}
 }
 
-# one participant sees duplicates in one page; a merge sees the others
+# one participant sees duplicates in one page; a merge sees duplicates far from
+# each other
 same_error(
 	'duplicates in one page',
 	'INSERT INTO t VALUES (20000, md5(random()::text))',

@@ -177,7 +177,8 @@ like(slurp_file($node->logfile, $end), qr/building index "two": .*from the scan 
 	'late workers: it was one scan');
 check_nothing_left($node, 'late workers', $segments);
 
-# the build cannot use the runs for the second index, and raises its own error
+# the second index's build cannot use the shared scan's runs, and raises its
+# own error
 $node->safe_psql('postgres', q{
 CREATE TABLE dups AS SELECT i AS id, greatest(i, 2) AS few FROM generate_series(1, 20000) i;
 CREATE INDEX dups_id ON dups (id); CREATE INDEX dups_few ON dups (few);

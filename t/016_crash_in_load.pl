@@ -1,6 +1,7 @@
-# A crash at each point of a load, in the leader and in a worker, loses only the
-# unfinished index: tables and old indexes are as before, and a new build works.
-# A base backup taken at such a point, with its later WAL, is complete.
+# A crash at each point of a load, in the leader and in a worker, loses only
+# the unfinished index: tables and old indexes are as before, and a new build
+# works.  A base backup taken at such a point, together with the WAL written
+# later, is complete.
 use strict;
 use warnings;
 use FindBin;

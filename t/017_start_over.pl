@@ -61,10 +61,10 @@ is_deeply([ builds_since($node, $end) ], [ 't_word: 3', 't_word: 1' ], 'in memor
 is(started_over($node, $end), 't_word', 'in memory: it starts over');
 
 # Two runs; the first run has a group of misplaced strings that no sort in
-# memory notices.  A sort checks every 32nd of 64 neighbours and the strings
-# beside it.  The group begins after the checked strings and ends before the
-# next check.  A merge with the second run, which has no string of the group,
-# does notice it.
+# memory notices.  Of each 64 strings, a sort in memory checks one pair of
+# neighbours, and compares this pair with the previous pair.  The group begins
+# after one checked pair and ends before the next checked pair.  The second run
+# has no string of the group; a merge of both runs does notice the group.
 sub fill_late
 {
 	my ($table, $run1, $smaller1, $run2, $smaller2) = @_;

@@ -1,8 +1,8 @@
 # Faults as a matrix: at every named point that a build passes, in the leader
 # and in a worker, each kind of fault occurs.  Builds without faults supply the
 # list of points, which must contain all points that the sources name.  A build
-# either creates a correct index or fails with the expected error.  Then nothing
-# is left, and the next build works.
+# either creates a correct index or fails with the expected error.  Each build,
+# failed or not, leaves nothing behind, and the next build works.
 #
 # Its log may have: PANIC:  could not write to log file .*: No space left on device
 # Its log may have: \(PID [0-9]+\) was terminated by signal (6: Aborted|9: Killed)
@@ -143,14 +143,14 @@ special('workers cannot be forked', { %$no_turns, fault => 'build: before launch
 special('workers die at birth', { %$no_turns, fault => 'build: before launch:1:no_start' }, $failed_to_start, '55000');
 special('no space for a segment', { %$no_turns, fault => 'ambuild: begin:1:full_segment' },
 	qr/could not (?:resize|write).*No space left/, '53100');
-# The limit is less than the largest of three shares.  Earlier cells may have
-# put the table in order, so that each participant writes one run.
+# The limit is less than the largest of the three participants' shares.  If an
+# earlier cell put the table in order, each participant writes only one run.
 special('temp_file_limit',
 	{ set => q{SET temp_file_limit = '40kB'}, reset => 'RESET temp_file_limit' },
 	qr/temporary file size exceeds "?temp_file_limit/, '53400');
-# The postmaster registers a worker, but the leader has no memory to note that.
-# No process will end the worker, so the worker itself must notice that no
-# leader waits for it.
+# The postmaster registers a worker, but the leader has no memory to record
+# this worker.  No process will end the worker, so the worker itself must
+# notice that no leader waits for it.
 special('a worker that its leader does not know',
 	{ %$no_turns, fault => 'build: before launch:1:palloc:leader' }, qr/out of memory/, '53200') foreach 1 .. 4;
 special('no worker is allowed',

@@ -1,7 +1,8 @@
-# Every allocation fails once.  In builds of all kinds and copies of tables, the
-# first allocation fails, then the second, and so on, in the leader and in
+# Every allocation fails once.  In builds of all kinds and copies of tables,
+# the first allocation fails, then the second, and so on, in the leader and in
 # workers.  Each time the build fails with the server's own error, or does
-# without the memory.  Nothing is left, and the next build works.
+# without the memory.  The build leaves nothing behind, and the next build
+# works.
 #
 # In serial builds, every allocation fails.  In parallel builds and copies,
 # every n-th allocation fails, or every allocation with PTSORT_FAULTS=all.
@@ -43,8 +44,9 @@ sub count_allocations
 	return $results[-1]{counted};
 }
 
-# The server's messages whose SQLSTATE is not 53200: for a file, and for a hash
-# table without memory for its directory (hash_create then raises XX000).
+# The server's messages about a lack of memory whose SQLSTATE is not 53200: a
+# call for a file failed, or hash_create had no memory for a hash table's
+# directory (XX000).
 my $refused = qr/Cannot allocate memory|failed to initialize hash table/;
 
 # Returns the problem of a build in which one allocation failed, or ''.

@@ -114,8 +114,8 @@ SELECT 'sound' FROM bt_index_parent_check('i', true, true);
 #	server_pages  pattern for the number of pages left to the server's scan
 #	              (default: none), or undef for all without looking at them
 #
-# The first index is also built with the server judging all pages, which must
-# make no difference.
+# In two more builds of the first index, the server judges all pages; the index
+# must be the same as in the server's build.
 sub compare
 {
 	my ($name, $table, $indexes, %opt) = @_;
@@ -203,14 +203,16 @@ INSERT INTO $name SELECT i, i * 7 % 1000, 'b ' || i, CASE WHEN i % 3 > 0 THEN i 
 });
 }
 
-# For builds while other sessions have locks, which prevent dropping the index.
+# For builds while other sessions have locks.  The locks prevent DROP INDEX, so
+# a rollback removes the index.
 my %undone = (begin => 'BEGIN;');
 
 my @all = ('(id)', '(b, c)', '(c, a)', '((id + a)) WHERE a > 100');
 
 
-# How tuples become dead, recently dead, and members of HOT chains.  The
-# indexed columns include updated ones, whose chains break, and others.
+# How tuples become dead, recently dead, and members of HOT chains.  Some
+# indexed columns are updated, which breaks HOT chains; other indexed columns
+# are not.
 foreach my $old (0, 1)
 {
 	foreach my $vacuum ('', 'VACUUM', 'VACUUM (FREEZE)')

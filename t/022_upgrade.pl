@@ -1,6 +1,6 @@
-# A new library replaces the old library, which a session has loaded.  The
-# session's workers load the new library, and raise an error instead of reading
-# data that they do not understand.
+# A new library replaces the old library after a session loaded the old
+# library.  The session's workers load the new library, and raise an error
+# instead of reading data that they do not understand.
 #
 # Runs alone: it replaces the library that all servers load
 use strict;

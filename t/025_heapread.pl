@@ -1,7 +1,7 @@
 # Pages that the scan copies from the table's file instead of reading them into
-# buffers.  The test checks which pages it copies.  The scan must never miss
-# changes that only buffers have.  Statistics and errors must equal those of the
-# server's scan.
+# buffers.  The test checks which pages the scan copies.  The scan must never
+# miss changes that only buffers have.  Statistics and errors must equal those
+# of the server's scan.
 use strict;
 use warnings;
 use FindBin;
@@ -81,7 +81,7 @@ DROP INDEX i;
 	return ($pages, $copied, $wrong);
 }
 
-# Skips the test on a system that makes no copies.
+# Skips the test on a system on which the scan copies no pages.
 fill_table('t');
 $node->safe_psql('postgres', 'VACUUM t');
 empty_buffers();

@@ -1,7 +1,7 @@
 # The scripts of make check and similar targets must fail when they should.
-# They find bad lines in servers' logs, and allow a test's exceptions only to
-# this test.  A difference from the server's own suites counts unless a file
-# lists it.
+# The scripts find forbidden messages in servers' logs.  A test may declare
+# messages that only its own log may have.  A difference in the output of the
+# server's own suites is a failure, unless a file lists the difference.
 #
 # Needs no assertions: it tests scripts
 use strict;
@@ -127,7 +127,8 @@ mkdir "$dir/$_" foreach qw(tap tap/t);
 write_file("tap/t/$_.pl", "# A test.\n") foreach qw(a b);
 write_file('tap/t/c.pl', "# A test.\n#\n# Runs alone: it would disturb others\n");
 
-# Returns the output of the lanes, and the order in which files began and ended.
+# Runs the lanes of check.sh (its parallel processes).  Returns their output,
+# and the order in which TAP files began and ended.
 sub lanes
 {
 	my ($jobs, $run_tap) = @_;

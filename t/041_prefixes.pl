@@ -1,9 +1,9 @@
 # ptsort orders strings by the tables of their locale, but only where the
-# tables prove the result of strcoll().  This test makes locales with elements
-# of several characters, which the end of a common prefix could cut in two,
-# with passes of many kinds, or with a first pass that ptsort does not
-# understand.  If ptsort misreads the tables, the build starts over, and the C
-# library compares all strings.
+# tables prove the result of strcoll().  This test makes three kinds of
+# locales.  Some have elements of several characters, and the end of a common
+# prefix could cut such an element in two.  Some have passes of many kinds.
+# Some have a first pass that ptsort does not understand.  If ptsort misreads
+# the tables, the build starts over, and the C library compares all strings.
 use strict;
 use warnings;
 use FindBin;

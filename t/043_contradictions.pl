@@ -104,8 +104,8 @@ foreach my $collation (@collations)
 					my ($first, $later) = split /second\n?/, $err, 2;
 					my ($one, $two) = split /second\n?/, $out, 2;
 					my $what = "$name, $table, $statement, $workers workers $settings";
-					# a copy that trusts no table is right, and so is the index
-					# built after it
+					# a copy that trusts no collation's tables is right, and so
+					# is the index built after the copy
 					my $level = $statement eq 'build' ? 'WARNING'
 					  : $statement eq 'copy' ? '(?:ERROR|WARNING)'
 					  : 'ERROR';
@@ -114,7 +114,7 @@ foreach my $collation (@collations)
 					is($later, '', "$what: no message the second time");
 					if ($first eq '')
 					{
-						# with little memory, or few rows of a worker, ptsort
+						# with little memory, or few rows in a worker, ptsort
 						# does not read ICU's tables and so trusts nothing
 						ok($provider eq 'ICU' && ($settings ne '' || $statement eq 'workers'), "$what: nothing was trusted");
 						$one =~ s/^first\n//;

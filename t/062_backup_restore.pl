@@ -113,11 +113,11 @@ REINDEX TABLE a});
 	return;
 }
 
-# The load, and three backups: one in the middle of a build; one after a build
-# and a copy logged pages, but before they wrote the pages, so that the redo
-# pointer is after the record; and one while they write the pages.  Then two
-# builds with known transaction IDs, and a restore point in the middle of two
-# other builds.
+# The load, and a backup while four statements pause: a build before it logs
+# pages; a build and a copy that logged pages but did not write them, so that
+# the redo pointer is after the record; and a build that wrote its pages.  Then
+# two builds with known transaction IDs, and a restore point in the middle of
+# two other builds.
 my $start = log_end($primary);
 my @load = start_load($primary, 3, 200);
 $primary->wait_for_log(qr/ptsort: building index/, $start);

@@ -1,9 +1,9 @@
 # Sorts of queries with faults: each allocation fails once, each named point
 # raises an error or receives a cancel, the disk is full, a worker dies.  Each
 # time the query returns the right rows or ends with the fault's own error.
-# Nothing is left, and the next query is right.  The test also has cursors over
-# subtransactions, errors in functions called while a sort is open, limits, and
-# other extensions that look at plans.
+# The query leaves nothing behind, and the next query is right.  The test also
+# has cursors over subtransactions, errors in functions called while a sort is
+# open, limits, and other extensions that look at plans.
 #
 # Every n-th allocation fails; the date decides which allocations fail.  With
 # PTSORT_FAULTS=all every allocation fails once.

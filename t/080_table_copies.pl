@@ -128,8 +128,8 @@ like(slurp_file($node->logfile, $end),
 	"invalidation: the server's copy, and then ptsort's");
 is($node->safe_psql('postgres', of($digest, 'watched')), $watched_digest, 'invalidation: the same rows');
 
-# Logical decoding: it shows no changes by a copy.  If a table is read as a
-# catalog, it finds the table's rows in their new places
+# Logical decoding: it shows no changes by a copy.  If logical decoding reads a
+# table as a catalog, it finds the table's rows in their new places
 $node->safe_psql('postgres', of($fill, 'decoded'));
 $node->safe_psql('postgres', q{SELECT pg_create_logical_replication_slot('slot', 'test_decoding')});
 $end = log_end($node);
@@ -151,8 +151,8 @@ WHERE data LIKE 'table %'}),
 	"public.watched: few:-1\npublic.decoded: few:-1\npublic.watched: few:-2\npublic.decoded: few:-2", 'decoding: the changes');
 
 # A copy of a user catalog table writes the new place of each row version that
-# decoding may need.  For an equal table, ptsort and the server write the same
-# places.
+# decoding may need.  For two tables with the same contents, ptsort and the
+# server write the same places.
 my %mapped;
 foreach my $name ('server_mapped', 'mapped')
 {
@@ -164,7 +164,8 @@ foreach my $name ('server_mapped', 'mapped')
 	my $oid = $node->safe_psql('postgres', "SELECT to_hex('$name'::regclass::oid::int)");
 	my $enable = $name eq 'mapped' ? 'on' : 'off';
 	$node->safe_psql('postgres', of("SET ptsort.enable = $enable; CLUSTER NAME USING NAME_word", $name));
-	# numbers of two files, and two places
+	# a record has the numbers of the old and the new file, and a row version's
+	# old and new place
 	$mapped{$name} = join ' ', sort map { join ',', unpack 'x24n6', $_ }
 	  map { unpack '(a36)*', slurp_file($_) } glob($node->data_dir . "/pg_logical/mappings/map-*-$oid-*");
 }

@@ -1,8 +1,8 @@
 # One scan of a table for all indexes that a statement rebuilds.  The test
 # checks which builds scan, and which builds load the runs of another build's
-# scan.  The indexes are sound, and errors are the server's and occur at the
-# same time.  Functions may do anything between two builds, and nothing is
-# left.
+# scan.  The indexes are sound.  The errors are the server's, and occur at the
+# same time as in the server's builds.  Functions may do anything between two
+# builds.  The statements leave nothing behind.
 #
 # Its log may have: \(PID [0-9]+\) was terminated by signal 9: Killed
 use strict;
@@ -127,11 +127,12 @@ is(rebuilt(q{CREATE TEMP TABLE temp AS SELECT * FROM t; CREATE INDEX ON temp (id
 		'temporary'),
 	'temp_id_idx: alone; temp_word_idx: alone; temp_id_idx: alone; temp_word_idx: alone', 'a temporary table');
 
-# A collation contradicts its tables, as if the Czech "ch" were two letters.
-# The sort for a sibling (a later index of the shared scan) meets the
-# contradiction and leaves no runs.  So the sibling's build scans the table,
-# meets the contradiction as well, and starts over.  Later keys then follow
-# other tables than keys of the shared scan.
+# A collation contradicts its tables, because ptsort reads the tables as if the
+# Czech "ch" were two letters.  The sort for a sibling (a later index of the
+# shared scan) meets the contradiction and leaves no runs.  So the sibling's
+# build scans the table, meets the contradiction as well, and starts over.
+# Keys of later builds then do not follow the tables that the keys of the
+# shared scan followed.
 my $czech = $node->safe_psql('postgres', q{
 SELECT quote_ident(collname) FROM pg_collation
 WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu' ORDER BY collprovider LIMIT 1});
@@ -349,8 +350,9 @@ foreach my $act ('SELECT 1', q{SELECT ptsort_test_delete('between_them', '(0,1)'
 }
 is(rebuilt('SET track_counts = off; REINDEX TABLE between_them', 'nothing is counted'), $shared, 'nothing is counted');
 
-# Two other kinds of builds share no scan: planning a build evaluates constants
-# in statistics, and functions of the element type compare arrays.
+# Two other kinds of builds share no scan: builds on a table with statistics on
+# expressions, because planning evaluates the constants in them, and builds on
+# arrays, because functions of the element type compare arrays.
 $node->safe_psql('postgres', q{
 CREATE STATISTICS between_stats ON (few + 1), id FROM between_them});
 is(rebuilt('REINDEX TABLE between_them', 'statistics'), 'b1: own; b2: alone; b3: own; b4: own', 'statistics');
@@ -418,8 +420,8 @@ check_nothing_left($node, 'stop');
 check_indexes($node, 'stop');
 is(rebuilt('REINDEX TABLE dups', 'after the stop'), 'dups_id: 3 indexes; dups_word: from dups_id; dups_few: from dups_id', 'after the stop');
 
-# The scan leaves out an index that another session locked; the index's own
-# build scans later.
+# The scan leaves out an index that another session locked; the build of that
+# index scans the table later.
 my $holder = $node->background_psql('postgres');
 $holder->query_safe('BEGIN; ALTER INDEX dups_word SET TABLESPACE pg_default');
 my $end = log_end($node);
@@ -434,8 +436,8 @@ is(scans_since($end), 'dups_id: own; dups_word: 2 indexes; dups_few: from dups_w
 check_indexes($node, 'locked');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE relation = 'dups_word'::regclass}), '0', 'locked: no lock is left');
 
-# Another session renames an index that a table rewrite will build later.  No
-# process has opened or locked that index yet.  ptsort still builds it
+# Another session renames an index that a table rewrite will build later.  At
+# that time, no process holds a lock on that index.  ptsort still builds it
 foreach my $workers (0, 2)
 {
 	my $names = $node->safe_psql('postgres', q{SELECT string_agg(relname, ' ' ORDER BY indexrelid)
@@ -459,7 +461,7 @@ FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE indrelid = 'dups'::reg
 
 # An index that another session wants to lock causes no deadlock, although
 # workers open the index meanwhile.  While the index's runs wait, the index
-# gets a new file in another place; the build can still use the runs.
+# gets a new file in another tablespace; the build can still use the runs.
 $node->safe_psql('postgres', q{CREATE TABLESPACE elsewhere LOCATION ''});
 $pause = pause_points($node);
 $end = log_end($node);

@@ -165,8 +165,8 @@ sub change_rows
 }
 
 # Other statements that build indexes: they rewrite tables, create tables whose
-# indexes need no WAL if wal_level is minimal, or end their transactions in
-# other ways.
+# indexes need no WAL if wal_level is minimal, or roll back or prepare their
+# transactions.
 sub rebuild_all
 {
 	my ($table, $session) = @_;
@@ -214,7 +214,7 @@ sub next_statements
 	return rebuild_all($table, $session);
 }
 
-# Settings that make builds take other paths.
+# Returns random settings, which make builds take different paths.
 sub settings
 {
 	return map { "SET $_" } (

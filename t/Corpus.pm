@@ -46,7 +46,7 @@ sub chars
 }
 
 # Letters, digraphs and other parts of words, by script.  Elements listed twice
-# occur twice as often.
+# occur twice as often as the others.
 my @latin = ('a' .. 'z', split //, 'eaiontrs');
 my @digraphs = qw(ch CH Ch cH c h dz Dz DZ dž Dž d ž lj nj gy ly ny sz ty zs dzs ccs ssz nny ddzs
   ll rr ng ngh ff th dd rh ph aa Aa AA å ae oe ue ij ĳ IJ æ Æ œ ß ẞ ŉ ǆ ǅ Ǆ lj nj ﬁ ﬂ ﬀ ﬃ

@@ -206,8 +206,8 @@ sub hold_dead_rows
 	return $session;
 }
 
-# A Czech collation, or '' if the server has none.  A test can misread its
-# tables.
+# A Czech collation, or '' if the server has none.  Tests can make ptsort
+# misread the collation's tables.
 my $czech;
 
 # Starts a server that always launches workers and has no background activity.
@@ -271,9 +271,9 @@ BEGIN
 END $$});
 }
 
-# Turns in which the leader or the worker does all work that one participant can
-# do.  In the last two turns, the participant that learns first waits until the
-# other participant waits for it.
+# Turns in which the leader or the worker does all work that one participant
+# can do.  In the last two turns, one participant learns, and publishes the
+# result only when the other participant waits for the result.
 my $leader_scans = 'build: before scan:worker after build: after sort:leader';
 my $worker_scans = 'build: before scan:leader after build: after sort:worker';
 my $leader_loads = 'build: before load:worker after build: after load:leader';
@@ -287,10 +287,10 @@ my %turns = (
 	worker_learns => "build: before scan:leader after shared: publish learned:worker, $learner_waits:leader");
 
 # Kinds of builds.  roles: for each process with points to test, the turns in
-# which the process always passes them; points: only these points (in the
-# others, chance decides which process waits for another to learn).  holds:
-# another session must see dead rows.  copy: a table is copied before its index
-# is built.  logs: a pattern that the log must match.
+# which the process always passes them; points: the test uses only these points
+# (at other points, chance decides which process waits for another to learn).
+# holds: another session must see dead rows.  copy: a table is copied before
+# its index is built.  logs: a pattern that the log must match.
 sub configurations
 {
 	my $both = { leader => 'leader', worker => 'worker' };
@@ -307,7 +307,8 @@ sub configurations
 			points => qr/learn/, roles => { leader => 'worker_learns' } },
 		{ name => 'unique with dead rows', setup => $runs, holds => 1,
 			create => 'CREATE UNIQUE INDEX i ON dead (word) TABLESPACE space', roles => $both },
-		# as if the Czech "ch" were two letters
+		# ptsort reads the tables of the collation as if the Czech "ch" were
+		# two letters
 		$czech eq '' ? () : { name => 'starts over', logs => qr/restarting build of index "i"/,
 			setup => "$runs; SET ptsort_test.learn_tuples = 0; SET ptsort_test.trust_collations = on",
 			create => qq{SELECT ptsort_test_trust_collations();
@@ -493,7 +494,7 @@ SELECT 'bad ' || bad FROM results WHERE bad IS NOT NULL LIMIT 10;
 }
 
 # Returns the part of a list that a run has time for: all elements with
-# PTSORT_FAULTS=all, else every n-th element.  The date, or the number in
+# PTSORT_FAULTS=all, otherwise every n-th element.  The date, or the number in
 # PTSORT_FAULTS, decides which elements.
 sub sample
 {

@@ -25,13 +25,13 @@ CREATE FUNCTION index_order(index oid) RETURNS text STABLE LANGUAGE sql AS $$
 $$};
 
 # index_problem() returns the fault of an index, or null if the index is sound.
-# With ORDER BY the index's keys, and without a sort, the planner can choose no
-# other index; the function still checks the plan.  The function also works in
-# recovery: it returns "locked" if replay is paused and a replayed record holds
-# a lock.  (A plain REINDEX TABLE makes the leftovers of REINDEX CONCURRENTLY
-# valid.  Then there are two equal indexes, and the planner may scan either.
-# Snapshots older than an index with indcheckxmin cannot use the index; only
-# amcheck judges such an index.)
+# The query orders by the index's keys and may not sort, so the planner can
+# choose no other index; the function still checks the plan.  The function also
+# works in recovery: it returns "locked" if replay is paused and a replayed
+# record holds a lock.  (A plain REINDEX TABLE makes the leftovers of REINDEX
+# CONCURRENTLY valid.  Then there are two equal indexes, and the planner may
+# scan either.  Snapshots older than an index with indcheckxmin cannot use the
+# index; only amcheck judges such an index.)
 my $index_problem = q{
 CREATE FUNCTION index_problem(index oid) RETURNS text LANGUAGE plpgsql
 SET max_parallel_workers_per_gather = 0 SET enable_bitmapscan = off

@@ -10,8 +10,8 @@ CREATE EXTENSION IF NOT EXISTS amcheck;
 CREATE EXTENSION IF NOT EXISTS pageinspect;
 CREATE SEQUENCE IF NOT EXISTS same_calls;
 
--- The sessions of earlier tests may not have ended yet, and rows that these
--- sessions still see would make a difference.
+-- Wait until the sessions of earlier tests end.  Rows that these sessions
+-- still see would make the indexes differ.
 DO $$
 BEGIN
 	FOR i IN 1 .. 1000 LOOP
