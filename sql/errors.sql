@@ -27,7 +27,7 @@ SELECT size, attempt(format('CREATE INDEX attempted ON errors_third (cut(word, %
 FROM unnest('{2688,2692,2693,2712}'::int[]) size;
 SELECT size, same('errors_third', format('(cut(word, %s))', size)), same('errors_third', format('(cut(word, %s), id)', size - 8), '', 2)
 FROM unnest('{2680,2688}'::int[]) size;
--- as a user sees the error
+-- what a user sees when the build fails
 CREATE INDEX errors_i ON errors (large);
 CREATE INDEX errors_i ON errors (huge) WITH (parallel_workers = 2);
 \set VERBOSITY sqlstate

@@ -86,9 +86,9 @@ DROP FUNCTION fails, who, safe_sql, safe_plpgsql, safe_lookup, unsafe, restricte
 REVOKE CREATE ON SCHEMA public FROM ptsort_expressions_owner;
 DROP ROLE ptsort_expressions_owner;
 
--- During the build of an index, its function runs a query, for which the
--- planner looks at that index.  The file has no metapage at that time.  With
--- and without workers, the build raises the server's error.
+-- During the build, the index's function runs a query, and the planner looks
+-- at the unfinished index.  With and without workers, the error is the one
+-- that the server raises for a file without a metapage.
 CREATE TABLE expressions_own AS SELECT i FROM generate_series(1, 1000) i;
 CREATE FUNCTION look_at_own(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = public AS
 $$BEGIN PERFORM FROM expressions_own WHERE i = $1; RETURN $1; END$$;

@@ -12,7 +12,7 @@ SET ptsort.min_sort_rows = 0;
 SELECT count(*) FROM (SELECT md5(i::text) COLLATE "en-x-icu" AS t FROM generate_series(1, 30000) i ORDER BY t OFFSET 0) s;
 
 -- Text that words distinguish, text whose common prefix is longer than a word,
--- and types whose words decide the order.  In part 6, only the last rows add
+-- and types whose words decide the order.  In part 6, only the last rows have
 -- more than 3 different values.
 CREATE TABLE few AS
 SELECT i AS id, n, p,

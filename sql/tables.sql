@@ -3,8 +3,9 @@
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
--- Compares builds by one, two and three participants; two participants read the
--- table by the server's scan, the others by ptsort's.
+-- Compares builds by one, two and three participants.  The build by two
+-- participants reads the table by the server's scan, the other builds by
+-- ptsort's scan.
 CREATE FUNCTION compared(tbl text, what text, kind text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	results text[];

@@ -33,7 +33,7 @@ SET ROLE ptsort_unique_owner;
 SELECT attempt('CREATE UNIQUE INDEX attempted ON uniques (a)');
 RESET ROLE;
 ALTER TABLE uniques OWNER TO CURRENT_USER;
--- as a user sees the error
+-- what a user sees when the build fails
 CREATE UNIQUE INDEX attempted ON uniques (a);
 \set VERBOSITY sqlstate
 CREATE UNIQUE INDEX attempted ON uniques (a) WITH (parallel_workers = 2);

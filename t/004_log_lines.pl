@@ -128,7 +128,8 @@ my @left = (
 	[ "$no_workers; REINDEX INDEX CONCURRENTLY e", qq{index "e_ccnew": $escapes} ],
 	[ "$no_workers; $off; REINDEX INDEX CONCURRENTLY e", 'index "e_ccnew": ptsort.enable is off' ],
 	[ "$small; REINDEX INDEX t_id", 'index "t_id": table smaller than ptsort.min_table_size' ],
-	# not for ptsort: other access methods and catalogs
+	# ptsort never builds indexes of other access methods, or catalogs'
+	# indexes, and logs no reason
 	['CREATE INDEX ON t USING hash (id)'],
 	['CREATE INDEX ON t USING brin (id)'],
 	['REINDEX TABLE pg_am'],

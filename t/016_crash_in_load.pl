@@ -91,10 +91,10 @@ crash($node, $_, 'all', $create) foreach @finish;
 # Base backups at four moments.  At the first, the build wrote part of the
 # file.  At the second, it logged pages but did not write them: the backup's
 # redo pointer is after the pages' WAL record, and the copied file lacks the
-# pages.  At the third, it wrote pages but did not compare the redo pointer.
-# At the last, only the metapage is missing.  A checkpoint must not wait for
-# the paused participants, because they do not continue.  WAL must supply what
-# the copied file lacks.
+# pages.  At the third, it wrote pages but did not compare the redo pointer
+# with the pages' WAL record.  At the last, only the metapage is missing.  A
+# checkpoint must not wait for the paused participants, because they do not
+# continue.  WAL must supply what the copied file lacks.
 $node->safe_psql('postgres', q{
 CREATE TABLE c AS SELECT few, word, md5(word) AS other FROM t;
 CREATE INDEX c_word ON c (word);

@@ -1,7 +1,7 @@
 # A build starts over when it finds that a collation contradicts its tables.
 # Here ptsort reads the tables as if the Czech "ch" were two letters.  The test
 # covers every path on which a build finds the contradiction, early and late.
-# Nothing of the first attempt is left, even after a crash or on a replica.
+# The first attempt leaves nothing behind, even after a crash or on a replica.
 use strict;
 use warnings;
 use FindBin;

@@ -68,8 +68,8 @@ sub run
 	my $psql = start_psql($node, "SET application_name = 'victim'", $settings,
 		"BEGIN", $statement, 'ROLLBACK');
 
-	# (psql may end before the query sees the statement of psql; only pump_nb()
-	# notices the end of psql)
+	# (psql may end before the query sees psql's statement; only pump_nb()
+	# notices psql's end)
 	until ($canceller->query_safe($begun))
 	{
 		last unless $psql->{run}->pumpable;

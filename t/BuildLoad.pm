@@ -27,7 +27,7 @@ max_wal_size = 64MB
 max_prepared_transactions = 4
 };
 
-# True if some indexes go to a tablespace of their own
+# True if the workload puts some indexes into a tablespace of their own
 our $tablespace = 1;
 
 # Rows of each table.  The table u is unlogged at first.
