@@ -1,6 +1,6 @@
-"""Random copies of tables by CLUSTER.  The server and ptsort each copy in a
-subtransaction, and the test rolls it back, so that both copy the same table.
-Then ptsort makes one copy that stays."""
+"""Random copies of tables by CLUSTER.  The server and ptsort each copy the
+table in a subtransaction.  The test rolls back each subtransaction, so that both
+copy the same table.  Then ptsort makes one copy that stays."""
 
 import re
 import struct
@@ -21,8 +21,9 @@ LEAVING = re.compile(r"ptsort: leaving copy of table \"(.+?)\" to the server: "
                      r"(.*)")
 FOUND = re.compile(r"found \d+ removable, \d+ nonremovable row versions")
 
-# Columns that are not keys.  They make rows about as long as the TOAST threshold
-# or as a page, values stored out of line, and compressed values stored inline.
+# Columns that are not keys.  Some make rows about as long as the TOAST
+# threshold or a page; others have values stored out of line, or compressed values
+# stored inline.
 LONG_KINDS = (
     ("at the threshold", "PLAIN", "fz_noise({r}, (1800 + {r} % 250)::int4)"),
     ("nearly a page", "PLAIN",
@@ -92,9 +93,9 @@ class CopiedTable(tables.Table):
             return ["ALTER TABLE t RENAME TO parent",
                     "ALTER TABLE t_0 RENAME TO t"]
         if self.target == "materialized view":
-            # the view has the source's rows unchanged, so it needs the same
-            # storage; otherwise the server packs length words that copyscan.c
-            # leaves unchanged
+            # the view has the source's rows unchanged, so its columns need the
+            # storage settings of the source's columns; otherwise the server
+            # packs length words that copyscan.c leaves unchanged
             return ["ALTER TABLE t RENAME TO source",
                     "CREATE MATERIALIZED VIEW t AS SELECT * FROM source",
                     *("ALTER MATERIALIZED VIEW t ALTER %s SET STORAGE %s" % column
@@ -134,9 +135,9 @@ class Contents:
             raise Failure("verify_heapam: %s" % (answer.error or answer.value))
 
     def compare(self, servers, slices):
-        """All fields must equal the server's, except that the number of pages
-        may differ by a few.  Each copy makes new multixacts, so the oldest
-        one differs."""
+        """All fields must equal those of the server's copy, except that the
+        number of pages may differ by a few.  Each copy makes new multixacts, so
+        relminmxid differs."""
         for name in self.FIELDS:
             ours, expected = self.fields[name], servers.fields[name]
             if name == "relpages":
@@ -204,8 +205,8 @@ class Copy:
 
 
 def displaced(session):
-    """The number of entries of the index "i" whose row is, in the table, before
-    the row of the previous entry."""
+    """The number of entries of the index "i" whose row precedes the previous
+    entry's row in the table."""
     count = 0
     for row in session.quiet("SELECT * FROM fz_built('i')").rows:
         before = (0, 0)
@@ -333,13 +334,15 @@ class CopyCase(Case):
         self.run("\\set ON_ERROR_ROLLBACK off")
 
     def _copy(self, table, index, settings):
-        """Run CLUSTER.  The server copies if `settings` is None, else ptsort."""
+        """Run CLUSTER.  If `settings` is None, the server copies the table,
+        otherwise ptsort does."""
         if settings:
             chosen = dict(settings.values)
             chosen["ptsort.parallel_workers"] = settings.workers
             chosen["enable_indexscan"] = self.rng.choice(("on", "off"))
         else:
-            # make the server sort: its index scans drop more old versions
+            # make the server sort: its index scans would drop more old versions
+            # than a sort does
             chosen = dict(indexes.quiet_settings(), enable_indexscan="off")
         self._set(chosen)
         linked = int(self.main.quiet("SELECT fz_linked('t')").value)
@@ -386,8 +389,8 @@ class CopyCase(Case):
         return seen
 
     def _copy_for_good(self, table, index):
-        """ptsort copies outside a transaction.  All sessions must see the same rows
-        before and after the copy."""
+        """ptsort copies the table outside a transaction.  All sessions must see
+        the same rows before and after the copy."""
         before = self._seen()
         settings = indexes.Settings(self.rng, table.n,
                                     parallel=self.rng.random() < 0.7)
