@@ -1,6 +1,6 @@
 """Random copies of tables by CLUSTER.  The server and ptsort each copy the
-table in a subtransaction.  The test rolls back each subtransaction, so that both
-copy the same table.  Then ptsort makes one copy that stays."""
+table in a subtransaction.  The test rolls back each subtransaction, so that
+both copy the same table.  Then ptsort makes one copy that stays."""
 
 import re
 import struct
@@ -22,8 +22,8 @@ LEAVING = re.compile(r"ptsort: leaving copy of table \"(.+?)\" to the server: "
 FOUND = re.compile(r"found \d+ removable, \d+ nonremovable row versions")
 
 # Columns that are not keys.  Some make rows about as long as the TOAST
-# threshold or a page; others have values stored out of line, or compressed values
-# stored inline.
+# threshold or a page; others have values stored out of line, or compressed
+# values stored inline.
 LONG_KINDS = (
     ("at the threshold", "PLAIN", "fz_noise({r}, (1800 + {r} % 250)::int4)"),
     ("nearly a page", "PLAIN",

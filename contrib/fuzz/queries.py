@@ -541,7 +541,7 @@ class QueryCase(Case):
         definite = self.rng.random() < 0.5
         query = Definite(self.rng, keys) if definite else Ordered(keys)
         text = query.text if definite else query.test()
-        # fz_guarded() begins a subtransaction, a parallel query may not
+        # fz_guarded() begins a subtransaction; a parallel query must not
         parallel = (not table.temporary and "fz_guarded" not in text
                     and self.rng.random() < 0.15)
         self.plan = plan_settings(self.rng, parallel)

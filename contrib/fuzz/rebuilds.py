@@ -92,8 +92,8 @@ class Rebuild:
 
     def check(self, participants, most, expected):
         """Check the messages.  participants: a function that returns the number
-        of participants for an index.  most: the maximum number of indexes of one
-        scan.  expected: true if indexes must share a scan unless an error
+        of participants for an index.  most: the maximum number of indexes of
+        one scan.  expected: true if indexes must share a scan unless an error
         occurs."""
         for line in self.lines:
             if line.startswith("ptsort: leaving index") \
@@ -265,8 +265,8 @@ class RebuildCase(CopyCase):
         plain = [index.name for index in self.members.values()
                  if index.kind == "create"]
         if plain and rng.random() < 0.4:
-            # the catalogs now call the index unique, but it may have duplicates,
-            # as a broken index may
+            # the catalogs now call the index unique, but it may have
+            # duplicates, as a broken index may
             for name in rng.sample(plain, rng.randint(1, min(2, len(plain)))):
                 self.must("UPDATE pg_index SET indisunique = true "
                           "WHERE indexrelid = '%s'::regclass" % name)
