@@ -70,8 +70,9 @@ class CopiedTable(tables.Table):
             yield "ALTER TABLE t ALTER %s SET STORAGE %s" % (name, storage)
 
     def history(self, session2_open):
-        """The history of any table, and then rows that several transactions lock.
-        Session 3 holds row locks while session 1 locks or updates rows."""
+        """The history of any table, and then statements that lock rows in
+        several transactions.  Session 3 holds row locks while session 1 locks
+        or updates rows."""
         yield from super().history(session2_open)
         if self.temporary or self.rng.random() < 0.5:
             return
@@ -195,9 +196,10 @@ class Copy:
                 len(self.starts), len(self.ends)))
 
     def check_order(self, linked):
-        """Check that rows are in the order of the index.  The server's functions
-        may break the order, because they write linked row versions together;
-        `linked` is the number of linked row versions."""
+        """Check that rows are in the order of the index.  If the server's
+        functions write rows, the rows may be out of order, because these
+        functions write linked row versions together; `linked` is the number of
+        linked row versions."""
         allowed = 0 if self.by_all else linked
         if self.displaced > allowed:
             raise Failure("%d rows are not in their order, not %d" % (

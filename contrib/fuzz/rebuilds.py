@@ -87,7 +87,7 @@ class Rebuild:
 
     @property
     def again(self):
-        """The reasons why builds could not use their runs."""
+        """The reasons why builds could not use the runs of a shared scan."""
         return [m.group(1) for m in self._matches(AGAIN)]
 
     def check(self, participants, most, expected):
@@ -116,7 +116,7 @@ class Rebuild:
 
 
 class Built:
-    """An index with the indexes below it, read from their pages."""
+    """An index, or the leaf indexes below it, read from their pages."""
 
     def __init__(self, session, name):
         self.leaves = [oracle.Leaf(session, row) for row in
