@@ -103,7 +103,8 @@ class Case:
                 self.run("ROLLBACK")
 
     def _one_index(self, table):
-        """Build an index twice or more, compare the builds, use and drop it."""
+        """Build an index twice or more, compare the builds, use the table, and
+        drop the index."""
         index = indexes.Index(self.rng, table, self.world,
                               self._snapshot_held())
         if index.slow and table.n > 5000:
@@ -132,7 +133,8 @@ class Case:
         return outcome
 
     def _ptsort_builds(self, table, index, settings, statement):
-        """Check that ptsort built, with the expected number of participants."""
+        """Check that ptsort built the index with the expected number of
+        participants."""
         self.main.run(indexes.set_all(settings.values))
         outcome = oracle.Outcome(self.main, self.run(statement))
         serial = table.temporary or index.unsafe
@@ -160,7 +162,8 @@ class Case:
                 self.totals.identical += len(ours.leaves)
 
     def _create(self, table, index):
-        """Build by CREATE INDEX or ADD CONSTRAINT; drop before each new build."""
+        """Build the index by CREATE INDEX or ADD CONSTRAINT; drop the index
+        before each new build."""
         servers = self._server_builds(index.statement())
         rounds = self.rng.choice((2, 2, 3, 4))
         for number in range(rounds):
@@ -173,8 +176,8 @@ class Case:
             self._compare(index, servers, ours)
 
     def _in_transaction(self, table, index):
-        """Do the same as _create() in a transaction that changes the table first.
-        Every statement has a subtransaction of its own."""
+        """Call _create() in a transaction that changes the table first.  Every
+        statement has a subtransaction of its own."""
         self.run("\\set ON_ERROR_ROLLBACK on")
         self.must("BEGIN")
         rewrite = ""

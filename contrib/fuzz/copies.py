@@ -1,6 +1,6 @@
-"""Random copies of tables by CLUSTER.  The server and ptsort each copy in a
-subtransaction, and the test rolls it back, so that both copy the same table.
-Then ptsort makes one copy that stays."""
+"""Random copies of tables by CLUSTER.  The server and ptsort each copy the
+table in a subtransaction.  The test rolls back each subtransaction, so that
+both copy the same table.  Then ptsort makes one copy that stays."""
 
 import re
 import struct
@@ -21,8 +21,9 @@ LEAVING = re.compile(r"ptsort: leaving copy of table \"(.+?)\" to the server: "
                      r"(.*)")
 FOUND = re.compile(r"found \d+ removable, \d+ nonremovable row versions")
 
-# Columns that are not keys.  They make rows about as long as the TOAST threshold
-# or as a page, values stored out of line, and compressed values stored inline.
+# Columns that are not keys.  Some make rows about as long as the TOAST
+# threshold or a page; others have values stored out of line, or compressed
+# values stored inline.
 LONG_KINDS = (
     ("at the threshold", "PLAIN", "fz_noise({r}, (1800 + {r} % 250)::int4)"),
     ("nearly a page", "PLAIN",
@@ -69,8 +70,9 @@ class CopiedTable(tables.Table):
             yield "ALTER TABLE t ALTER %s SET STORAGE %s" % (name, storage)
 
     def history(self, session2_open):
-        """The history of any table, and then rows that several transactions lock.
-        Session 3 holds row locks while session 1 locks or updates rows."""
+        """The history of any table, and then statements that lock rows in
+        several transactions.  Session 3 holds row locks while session 1 locks
+        or updates rows."""
         yield from super().history(session2_open)
         if self.temporary or self.rng.random() < 0.5:
             return
@@ -92,9 +94,9 @@ class CopiedTable(tables.Table):
             return ["ALTER TABLE t RENAME TO parent",
                     "ALTER TABLE t_0 RENAME TO t"]
         if self.target == "materialized view":
-            # the view has the source's rows unchanged, so it needs the same
-            # storage; otherwise the server packs length words that copyscan.c
-            # leaves unchanged
+            # the view has the source's rows unchanged, so its columns need the
+            # storage settings of the source's columns; otherwise the server
+            # packs length words that copyscan.c leaves unchanged
             return ["ALTER TABLE t RENAME TO source",
                     "CREATE MATERIALIZED VIEW t AS SELECT * FROM source",
                     *("ALTER MATERIALIZED VIEW t ALTER %s SET STORAGE %s" % column
@@ -134,9 +136,9 @@ class Contents:
             raise Failure("verify_heapam: %s" % (answer.error or answer.value))
 
     def compare(self, servers, slices):
-        """All fields must equal the server's, except that the number of pages
-        may differ by a few.  Each copy makes new multixacts, so the oldest
-        one differs."""
+        """All fields must equal those of the server's copy, except that the
+        number of pages may differ by a few.  Each copy makes new multixacts, so
+        relminmxid differs."""
         for name in self.FIELDS:
             ours, expected = self.fields[name], servers.fields[name]
             if name == "relpages":
@@ -194,9 +196,10 @@ class Copy:
                 len(self.starts), len(self.ends)))
 
     def check_order(self, linked):
-        """Check that rows are in the order of the index.  The server's functions
-        may break the order, because they write linked row versions together;
-        `linked` is the number of linked row versions."""
+        """Check that rows are in the order of the index.  If the server's
+        functions write rows, the rows may be out of order, because these
+        functions write linked row versions together; `linked` is the number of
+        linked row versions."""
         allowed = 0 if self.by_all else linked
         if self.displaced > allowed:
             raise Failure("%d rows are not in their order, not %d" % (
@@ -204,8 +207,8 @@ class Copy:
 
 
 def displaced(session):
-    """The number of entries of the index "i" whose row is, in the table, before
-    the row of the previous entry."""
+    """The number of entries of the index "i" whose row precedes the previous
+    entry's row in the table."""
     count = 0
     for row in session.quiet("SELECT * FROM fz_built('i')").rows:
         before = (0, 0)
@@ -333,13 +336,15 @@ class CopyCase(Case):
         self.run("\\set ON_ERROR_ROLLBACK off")
 
     def _copy(self, table, index, settings):
-        """Run CLUSTER.  The server copies if `settings` is None, else ptsort."""
+        """Run CLUSTER.  If `settings` is None, the server copies the table,
+        otherwise ptsort does."""
         if settings:
             chosen = dict(settings.values)
             chosen["ptsort.parallel_workers"] = settings.workers
             chosen["enable_indexscan"] = self.rng.choice(("on", "off"))
         else:
-            # make the server sort: its index scans drop more old versions
+            # make the server sort: its index scans would drop more old versions
+            # than a sort does
             chosen = dict(indexes.quiet_settings(), enable_indexscan="off")
         self._set(chosen)
         linked = int(self.main.quiet("SELECT fz_linked('t')").value)
@@ -386,8 +391,8 @@ class CopyCase(Case):
         return seen
 
     def _copy_for_good(self, table, index):
-        """ptsort copies outside a transaction.  All sessions must see the same rows
-        before and after the copy."""
+        """ptsort copies the table outside a transaction.  All sessions must see
+        the same rows before and after the copy."""
         before = self._seen()
         settings = indexes.Settings(self.rng, table.n,
                                     parallel=self.rng.random() < 0.7)

@@ -204,8 +204,8 @@ def recover(worlds):
 
 
 def numbers(options, totals):
-    """The numbers of the cases to play.  Without --case, they continue until the
-    time is over and totals.done() reaches --least."""
+    """The numbers of the cases to play.  Without --case, the numbers continue
+    until the time is over and totals.done() reaches --least."""
     if options.case:
         first, _, last = options.case.partition("-")
         yield from range(int(first), int(last or first) + 1)

@@ -11,7 +11,8 @@
 #   FUZZ_WAL_LEVEL, FUZZ_SHARED_BUFFERS   settings of the server
 #   PG_CONFIG        chooses the server, KEEP=1 keeps the working directory
 #
-# For a failed case, the fuzzer writes a script that repeats it to build/fuzz/.
+# For each failed case, the fuzzer writes to build/fuzz/ a script that repeats
+# the case.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

@@ -128,9 +128,10 @@ class Index:
                    for what, how in self.keys)
 
     def _widen(self):
-        """Add columns until entries have about a random width, from a few
-        hundred bytes to more than a third of a page.  The added columns are
-        the table's two widest, in random order, so that several values are wide."""
+        """Add columns until the entries reach a random width, between a few
+        hundred bytes and more than a third of a page.  The added columns are
+        the table's two widest, in random order, so that several values are
+        wide."""
         rng = self.rng
         target = rng.randint(300, 2800)
         columns = sorted((c for c in self.table.columns if c.kind.width <= 130),
@@ -175,7 +176,8 @@ class Index:
             "fz_nested_call(id) = 1" if self.table.n < 10000 else "id <> 3"))
 
     def statement(self, workers=None):
-        """The statement that builds the index.  workers: number for WITH, or None."""
+        """The statement that builds the index.  workers: parallel_workers in
+        WITH, or None."""
         options = list(self.options)
         if workers is not None:
             options.insert(0, "parallel_workers = %d" % workers)

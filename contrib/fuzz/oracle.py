@@ -1,5 +1,5 @@
-"""Compare two builds of one index, and check which of them the server did and
-which ptsort did."""
+"""Compare two builds of one index, and check that the server did one of them
+and ptsort the other."""
 
 import re
 
@@ -81,7 +81,8 @@ def check_server_built(outcome):
 
 def check_ptsort_built(outcome, participants):
     """Check that ptsort built every index, unless its table is empty.  If the
-    statement failed, check only the builds that ptsort began or left."""
+    statement failed, check only the builds that ptsort began or left to the
+    server."""
     for line in outcome.lines_of("leaving"):
         if not line.endswith("empty table"):
             raise Failure("not built: " + line)
@@ -119,9 +120,9 @@ def compare_leaves(servers, ours, slices, same_statement, amcheck):
 
 
 def compare_trees(name, server, our, slices):
-    """Serial builds must have the same pages, parallel builds the same entries
-    on about the same number of pages.  Returns False if only amcheck can tell
-    whether the entries are right."""
+    """ptsort's serial build must have the same pages as the server's build, and
+    a parallel build the same entries on about the same number of pages.
+    Returns False if only amcheck can tell whether the entries are right."""
     exact = True
     if slices is not None or our.pages() != server.pages():
         found = our.entries()
@@ -146,10 +147,10 @@ def compare_trees(name, server, our, slices):
 
 def compare_sizes(name, server, our, slices):
     """The number of leaves may differ from the server's by one percent and by one
-    leaf for each slice.  On each upper level, pages may have a third of a page
-    unused on average, because a key may take a third, and one page for each
-    slice may be empty.  The number of upper pages varies: if a leaf begins amid
-    equal keys, its key is as long as the entry."""
+    leaf for each slice.  On each upper level, a third of the space may be
+    unused, because a key may take a third of a page; in addition, one page for
+    each slice may be empty.  The number of upper pages varies: if a leaf begins
+    amid equal keys, the leaf's key in the upper page is as long as an entry."""
     found, expected = len(our.leaves), len(server.leaves)
     if abs(found - expected) > expected / 100 + 4 + slices:
         raise Failure("%s: %d leaves, not %d" % (name, found, expected))
@@ -162,10 +163,10 @@ def compare_sizes(name, server, our, slices):
 
 
 def same_by_others(found, expected):
-    """True if entries differ only in the row whose value a posting list has.
-    Equal values may be stored in two ways, compressed or not.  A posting list
-    has the value of its first row.  Serial and parallel builds may begin posting
-    lists at different rows."""
+    """True if the entries of the two builds differ only in the choice of the
+    row whose value a posting list has.  Equal values may be stored in two ways,
+    compressed or not.  A posting list has the value of its first row.  Serial
+    and parallel builds may begin posting lists at different rows."""
     if [tid for _, tid in found] != [tid for _, tid in expected]:
         return False
     ours = {key for key, _ in found}
@@ -218,7 +219,7 @@ def names_a_duplicate(session, index, error):
     if index.own_equality:
         return True
     keys = [what for what, how in index.keys]
-    # one call does not allow different collations, but the keys may have them
+    # the arguments of one call must have one collation, but the keys may differ
     shown = ", ".join("(CASE WHEN %s IS NOT DISTINCT FROM NULL THEN 'null' "
                       "ELSE format('%%s', %s) END) COLLATE \"C\"" % (key, key)
                       for key in keys)

@@ -25,8 +25,8 @@ SLOW_ROWS = 1500
 # Maximum number of rows for queries whose time is quadratic in this number.
 FEW_ROWS = 400
 # A limit that ends no query early.  It is for queries in which a row raised an
-# error when the server sorted.  With a smaller limit, an incremental sort over an
-# index may end before it reads that row, by the server as well as by ptsort.
+# error when the server sorted.  With a smaller limit, the server's incremental
+# sort over an index may end before it reads that row, and so may ptsort's.
 ALL_ROWS = 100000
 
 # ptsort's line about a sort.  ptsort.log_sort would send the line to the server's
@@ -97,7 +97,7 @@ END $$;
 
 
 def canon(column, what=None):
-    """An expression that is the same for equal values."""
+    """An expression whose result is the same for equal values."""
     what = what or column.name
     if column.type in UNHASHABLE:
         return "coalesce(md5(%s::text), '-')" % what
@@ -166,8 +166,9 @@ class Ordered:
                        or any(c.type == '"char"' for c in keys.table.columns))
 
     def _select(self, tail):
-        """The query.  Its output names differ from the names of all columns, because
-        ORDER BY would otherwise refer to the output."""
+        """The query.  The names of its output columns differ from the names of
+        all table columns, because ORDER BY would otherwise refer to the
+        output."""
         columns = ", ".join(["id"] + [
             "%s AS x%d" % (what, i) for i, what in enumerate(self.shown)])
         select = "SELECT %s FROM %s%s%s" % (
@@ -354,7 +355,7 @@ def stacked(rng, keys):
 
 
 def recursive(rng, keys):
-    """A query with a sort key that runs another query with a sort."""
+    """A query whose sort key runs another query, which sorts as well."""
     inner = ("SELECT id FROM t WHERE id %% %d = $1 %% 5 "
              "ORDER BY %s, id LIMIT 1" % (rng.choice((5, 8)), keys.order()))
     return ("SELECT id FROM t WHERE id < 60 "
@@ -521,7 +522,7 @@ class QueryCase(Case):
         for session, statement in table.history(self._snapshot_held):
             self._happen(session, statement)
         if table.partitioned and self.rng.random() < 0.7:
-            # then a plan may merge this sorted partition with others
+            # with this index, a plan may merge the sorted partition with others
             column = self.rng.choice([c for c in table.columns if c.kind.key])
             self.must("CREATE INDEX ON t_0 (%s)" % column.name)
         if self.rng.random() < 0.7:
@@ -540,7 +541,7 @@ class QueryCase(Case):
         definite = self.rng.random() < 0.5
         query = Definite(self.rng, keys) if definite else Ordered(keys)
         text = query.text if definite else query.test()
-        # a parallel query may not begin a subtransaction, as fz_guarded() does
+        # fz_guarded() begins a subtransaction; a parallel query must not
         parallel = (not table.temporary and "fz_guarded" not in text
                     and self.rng.random() < 0.15)
         self.plan = plan_settings(self.rng, parallel)

@@ -19,8 +19,8 @@ TABLESPACE = "SET allow_in_place_tablespaces = on; " \
 
 
 class RebuiltTable(CopiedTable):
-    """The table "t".  It is small, because it has many indexes.  ptsort can share
-    the scans of most kinds of tables here."""
+    """The table "t".  It is small, because it has many indexes.  For most of
+    KINDS, one scan of the table can fill several indexes."""
 
     KINDS = ("plain",) * 20 + ("unlogged", "unlogged", "temporary", "partitioned")
     MAX_ROWS = 3000
@@ -87,13 +87,14 @@ class Rebuild:
 
     @property
     def again(self):
-        """The reasons why builds could not use their runs."""
+        """The reasons why builds could not use the runs of a shared scan."""
         return [m.group(1) for m in self._matches(AGAIN)]
 
     def check(self, participants, most, expected):
-        """Check the messages.  participants: a function that returns the number for
-        an index.  most: the maximum number of indexes of one scan.  expected:
-        true if indexes must share a scan unless an error occurs."""
+        """Check the messages.  participants: a function that returns the number
+        of participants for an index.  most: the maximum number of indexes of
+        one scan.  expected: true if indexes must share a scan unless an error
+        occurs."""
         for line in self.lines:
             if line.startswith("ptsort: leaving index") \
                     and not line.endswith("empty table"):
@@ -115,7 +116,7 @@ class Rebuild:
 
 
 class Built:
-    """An index with the indexes below it, read from their pages."""
+    """An index, or the leaf indexes below it, read from their pages."""
 
     def __init__(self, session, name):
         self.leaves = [oracle.Leaf(session, row) for row in
@@ -264,13 +265,15 @@ class RebuildCase(CopyCase):
         plain = [index.name for index in self.members.values()
                  if index.kind == "create"]
         if plain and rng.random() < 0.4:
-            # the index, now unique, may have duplicates, like a broken index
+            # the catalogs now call the index unique, but it may have
+            # duplicates, as a broken index may
             for name in rng.sample(plain, rng.randint(1, min(2, len(plain)))):
                 self.must("UPDATE pg_index SET indisunique = true "
                           "WHERE indexrelid = '%s'::regclass" % name)
 
     def _invalidate(self, table):
-        """Make one index invalid, as CREATE INDEX CONCURRENTLY may leave it."""
+        """Mark one index as invalid; a failed CREATE INDEX CONCURRENTLY leaves
+        such an index."""
         if self.members and table.target != "all partitions" \
                 and self.rng.random() < 0.2:
             self.must("UPDATE pg_index SET indisvalid = false WHERE indexrelid "
@@ -312,6 +315,7 @@ class RebuildCase(CopyCase):
 
     def _server_runs(self, statement):
         # no index scan, because index scans of CLUSTER drop more old versions
+        # than sorts do
         self._set(dict(indexes.quiet_settings(), enable_indexscan="off"))
         answer = self.run(statement)
         self._set({"enable_indexscan": "on"})
@@ -340,7 +344,8 @@ class RebuildCase(CopyCase):
         return 1 if serial else settings.participants
 
     def _check(self, table, rebuild, settings, shareable):
-        """Check that ptsort built, with the right numbers of participants and scans."""
+        """Check that ptsort built the indexes, with the right numbers of
+        participants and scans."""
         megabytes = int(settings.values["maintenance_work_mem"].strip("'MB"))
         most = min(settings.values["ptsort.indexes_per_scan"],
                    megabytes // settings.participants)
@@ -364,7 +369,8 @@ class RebuildCase(CopyCase):
 
     @staticmethod
     def _compare_errors(servers, ours):
-        """The server must refuse the statement with the same message."""
+        """Check that the server and ptsort refused the statement with the same
+        message."""
         if servers is None or ours is None \
                 or oracle.words_of(servers) != oracle.words_of(ours):
             raise Failure("the server: %s, ptsort: %s" % (servers, ours))

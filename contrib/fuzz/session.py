@@ -113,7 +113,8 @@ class Session:
         return self.quiet(sql)
 
     def quiet(self, sql):
-        """Send statements that are irrelevant to failures, without recording."""
+        """Send statements without recording them, because they are irrelevant
+        to failures."""
         self.count += 1
         mark = "-- end %d of %s" % (self.count, self.name)
         if not sql.startswith("\\"):

@@ -149,12 +149,12 @@ BEGIN
 	EXECUTE format('SELECT count(*), sum(hashtextextended(t::text, 0)::numeric) FROM %s t', name) INTO n, digest;
 END $$;
 
--- The row versions in the table's file, except their places: headers and data.
+-- The row versions in the table's file: headers and data, but not their places.
 -- Each copy gives a new number to a value that it moves out of line, and to a
 -- multixact, so the digest has the length of the value and the members of the
--- multixact.  The digest leaves out the hint HEAP_XMAX_COMMITTED (1024).  If a copy
--- replaces a multixact with its updater, only an index build sets this hint.  If the
--- index is not logged (wal_level = minimal, checksums), the server does not write a
+-- multixact instead.  The digest leaves out the hint HEAP_XMAX_COMMITTED (1024).  If a
+-- copy replaces a multixact with its updater, only an index build sets this hint.  If
+-- the index is not logged (wal_level = minimal, checksums), the server does not write a
 -- page for a hint.  fz_seen() checks that the hint is right.
 CREATE FUNCTION fz_copied(name text, OUT versions int8, OUT digest numeric, OUT visible text, OUT links int8, OUT multis int8, OUT toast text,
 	OUT reltuples float4, OUT relpages int4, OUT relallvisible int4, OUT relfrozenxid xid, OUT relminmxid xid)
@@ -206,7 +206,8 @@ CREATE FUNCTION fz_left() RETURNS SETOF text LANGUAGE sql AS $$
 
 -- The maximum number of indexes of one table, "t" or a table below it, that must
 -- share a scan.  The function counts valid btree indexes.  It ignores tables with an
--- index that may run user code, because that index ends a shared scan's group.
+-- index that may run user code, because no index that follows this index can share
+-- its predecessors' scan.
 CREATE FUNCTION fz_shareable() RETURNS int8 LANGUAGE sql AS $$
 	SELECT coalesce(max(n), 0) FROM (SELECT count(*) FILTER (WHERE relam = 403 AND indisvalid) AS n
 		FROM fz_files('t') relid, pg_index i, pg_class c

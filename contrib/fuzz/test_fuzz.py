@@ -97,7 +97,8 @@ class Trees(unittest.TestCase):
         self.assertTrue(oracle.compare_trees("i", a, a, None))
 
     def test_other_pages(self):
-        """Trees with and without posting lists are equal only if parallel."""
+        """Trees with and without posting lists are equal only for parallel
+        builds."""
         pages = two_leaves()
         high = bytes.fromhex(pages[1])
         high = tree.Page(high).items[0]
@@ -125,7 +126,7 @@ class Trees(unittest.TestCase):
             oracle.compare_sizes("i", a, b, 1)
 
     def test_stored_in_two_ways(self):
-        """Equal values, compressed or not, may differ in a posting list."""
+        """One of two equal values in posting lists may be compressed."""
         one, two, other = (0, b"plain"), (0, b"packed"), (0, b"wrong")
         self.assertTrue(oracle.same_by_others(
             [(one, b"1"), (two, b"2")], [(one, b"1"), (one, b"2")]))
@@ -152,7 +153,8 @@ class Answers(unittest.TestCase):
             "DETAIL:  Key (a)=(1) is duplicated.\n")
 
     def test_lines(self):
-        """`lines` has no DEBUG messages of the server and no other levels."""
+        """`lines` has neither the server's DEBUG messages nor messages of other
+        levels."""
         answer = session.Answer(
             'DEBUG:  00000: building index "i" on table "t" serially\n'
             "DETAIL:  its detail\nLOCATION:  index_build, index.c:3000\n"

@@ -234,7 +234,7 @@ add_input(Records *records, const char *path)
 	volume->nfiles++;
 }
 
-/* input_volume checks the input files, and sets the volume and n of records. */
+/* input_volume checks the input files, and sets records->volume and ->n. */
 void
 input_volume(Records *records, char **paths, int n, int64 stripe)
 {

@@ -17,7 +17,7 @@
 
 #include "sort.h"
 
-/* Number of words for a key that leaves no room for the record's number. */
+/* Number of words if the words have no room for the record's number. */
 #define LONG_WORDS		PTSORT_MAX_WORDS
 
 typedef struct ImageState

@@ -8,8 +8,8 @@
  * in advance, so that a full disk causes an error early.  Workers open a file
  * by its descriptor below /proc.  When a file is complete and synced,
  * output_publish() gives the file its name in one step.  If the job overwrites
- * files, it uses rename(), which replaces an existing file.  Otherwise it uses
- * link(), which fails if the name exists.
+ * files, output_publish() uses rename(), which replaces an existing file.
+ * Otherwise it uses link(), which fails if the name exists.
  *
  * output_publish() names the files one after the other when all of them are
  * complete.  If it cannot name a file, it removes the files that it already

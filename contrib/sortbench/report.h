@@ -23,7 +23,7 @@ typedef enum Phase
 	PHASES
 } Phase;
 
-/* One phase.  Times are in ms, by clock_ms() or of this process's CPU. */
+/* One phase.  Times are in ms: by clock_ms(), or CPU time of this process. */
 typedef struct Span
 {
 	bool		happened;

@@ -104,7 +104,7 @@ begin(PtParallel *parallel, const PtSortOptions *given)
 	return way_of(job)->begin(job, &options);
 }
 
-/* Number of bytes in a piece, so that every participant gets pieces. */
+/* Size of a piece in bytes, small enough that each participant gets pieces. */
 static int64
 piece_size(const Job *job)
 {

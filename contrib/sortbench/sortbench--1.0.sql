@@ -220,7 +220,7 @@ BEGIN
 		RETURN NEXT;
 		fitting := CASE WHEN fits THEN greatest(fitting, records) ELSE fitting END;
 		EXIT WHEN fits AND (records = most OR elapsed_seconds >= 0.9 * seconds);
-		-- 5 percent less than would fit at this speed, and at most 8 times more
+		-- 5 percent fewer records than would fit at this speed, but at most 8 times the last number
 		records := least(most, records * least(8, 0.95 * seconds / elapsed_seconds));
 		EXIT WHEN records <= fitting;
 	END LOOP;

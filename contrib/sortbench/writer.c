@@ -44,7 +44,8 @@ writer_init(Writer *writer, Disk *disk, int record_size)
 
 /*
  * writer_seek sets the place in the volume for the next record.  With direct
- * I/O, the record gets the same offset within a block of the buffer.
+ * I/O, the record gets the same offset within a block in the buffer as in the
+ * volume.
  */
 void
 writer_seek(Writer *writer, int64 offset)

@@ -138,8 +138,8 @@ sort_rows(const Engine *engine, const Job *job, Rows *rows, Reader *reader,
  * sort_groups sorts groups of rows, one after the other.  It resets one sort
  * object between the groups, as an incremental sort does.  If job->anew is
  * true, it begins a new sort for each group instead.  Reading clocks between
- * the parts of small sorts would cost more than the sorts, so all time counts
- * as put.
+ * the parts of small sorts would cost more than the sorts, so put_ms includes
+ * all time.
  */
 void
 sort_groups(const Engine *engine, const Job *job, Rows *rows, Reader *reader,

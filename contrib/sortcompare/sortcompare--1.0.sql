@@ -15,9 +15,9 @@
 -- group_rows:     number of rows in a group; 0 is all rows.  Each group is sorted
 --                 separately, and put_ms then includes all time
 -- random_access:  read forward and backward, rescan, and read forward again
--- told:           tell ptsort the number of rows, as an executor could stable:
--- ptsort keeps rows with equal keys in the order of put, and not
---                 in the order of their bytes
+-- told:           tell ptsort the number of rows, as an executor could
+-- stable:         ptsort keeps rows with equal keys in the order of put, and
+--                 not in the order of their bytes
 -- anew:           begin and end a sort for each group; if false, reset one sort
 --
 -- put, perform, get, end: times of the parts of the sort; put includes begin.

@@ -1,6 +1,7 @@
 # Runs the unit tests of contrib/fuzz, and checks that the fuzzer finds a
-# deliberate difference.  Then plays random cases for two minutes, or 1,400 builds
-# if these take longer.  FUZZ_SECONDS sets another duration, FUZZ_SEED the cases.
+# deliberate difference.  Then plays random cases for at least two minutes, and
+# until there are at least 1,400 builds.  FUZZ_SECONDS sets a duration instead;
+# FUZZ_SEED chooses the cases.
 use strict;
 use warnings;
 use FindBin;
@@ -18,13 +19,13 @@ command_ok(
 	[ 'python3', '-m', 'unittest', 'discover', '-s', "$FindBin::RealBin/..", '-p', 'test_*.py' ],
 	'unit tests');
 
-# The fuzzer notices a row that is deleted between the two builds.
+# The test deletes a row between the two builds.  The fuzzer must notice.
 my ($case, undef, $script) = find_spoiled($node, $scripts, '--case', '1-20');
 like(
 	slurp_file($script),
 	qr/^CREATE EXTENSION ptsort.*^CREATE SCHEMA fuzz.*^DELETE FROM t WHERE ctid/ms,
 	'spoiled: a script for the failure');
-# The same case alone fails in the same way.
+# The same case must fail again if it is the only one.
 find_spoiled($node, $scripts, '--case', $case);
 
 my @least = $ENV{FUZZ_SECONDS} ? () : ('--least', 1400);

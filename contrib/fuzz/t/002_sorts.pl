@@ -1,7 +1,7 @@
 # Compares random sorts with the server's tuplesort.  The test checks that the
 # fuzzer notices a missing tuple and writes a script that repeats the failure.
-# Then it runs random sorts for 40 seconds, or 1,800 sorts if these take longer.
-# SORT_FUZZ_SECONDS sets another duration, FUZZ_SEED the cases.
+# Then it runs random sorts for at least 40 seconds, and at least 1,800 sorts.
+# SORT_FUZZ_SECONDS sets a duration instead; FUZZ_SEED chooses the cases.
 use strict;
 use warnings;
 use FindBin;
@@ -14,11 +14,13 @@ use Test::More;
 my $node = fuzz_node();
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# The fuzzer notices a tuple that the test did not put into ptsort.
+# The test does not put one of the tuples into ptsort's sort.  The fuzzer must
+# notice.
 my ($case, $line, $script) = find_spoiled($node, $scripts, '--sorts', '--case', '1-20');
 my ($message) = $line =~ /: ERROR: XX000: (.*?) after:/;
 
-# The fuzzer's script fails in the same way, in a database of the same kind.
+# The fuzzer's script must fail with the same message, in a database with the
+# same encoding and locale.
 my ($world) = slurp_file($script) =~ /^-- in a database made like (\w+)/m;
 ok($message && $world, 'spoiled: a message and a database');
 $node->safe_psql('postgres', "CREATE DATABASE again TEMPLATE template0 " .

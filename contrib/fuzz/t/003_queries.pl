@@ -1,7 +1,7 @@
-# Compares random queries with ptsort's sorts and with the server's sorts.  The
-# test checks that the fuzzer notices a row deleted between two executions.
-# Then it runs 10,000 random queries.  QUERY_FUZZ_SECONDS sets a duration
-# instead, FUZZ_SEED the cases.
+# Runs random queries with ptsort's sorts and with the server's sorts, and
+# compares the results.  The test checks that the fuzzer notices a row deleted
+# between two executions.  Then it runs 10,000 random queries.
+# QUERY_FUZZ_SECONDS sets a duration instead; FUZZ_SEED chooses the cases.
 use strict;
 use warnings;
 use FindBin;
@@ -14,7 +14,7 @@ use Test::More;
 my $node = fuzz_node();
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# The fuzzer notices a row that is deleted before ptsort sorts.
+# The test deletes a row before ptsort sorts the table.  The fuzzer must notice.
 find_spoiled($node, $scripts, '--queries', '--case', '1-3');
 
 my @least = $ENV{QUERY_FUZZ_SECONDS} ? () : ('--least', 10000);

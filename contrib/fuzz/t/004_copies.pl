@@ -1,8 +1,8 @@
 # Compares random copies of tables by CLUSTER with the server's copies.  The test
 # checks that the fuzzer notices a row deleted between two copies.  Then it makes
-# random copies for 30 seconds, or 200 copies if these take longer.
-# COPY_FUZZ_SECONDS sets another duration (but at least 100 copies), FUZZ_SEED the
-# cases.
+# random copies for at least 30 seconds, and at least 200 copies.
+# COPY_FUZZ_SECONDS sets another duration, with at least 100 copies; FUZZ_SEED
+# chooses the cases.
 use strict;
 use warnings;
 use FindBin;
@@ -12,12 +12,13 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# ptsort reads tables larger than a quarter of the buffers as copies of pages
-# in files.
+# If a table is larger than a quarter of the buffers, ptsort reads it by copying
+# pages from the table's file.
 my $node = fuzz_node("shared_buffers = 2MB\n");
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# The fuzzer notices a row that is deleted before ptsort copies.
+# The test deletes a row before ptsort copies the table.  The fuzzer must
+# notice.
 my ($case) = find_spoiled($node, $scripts, '--copies', '--case', '1-20');
 find_spoiled($node, $scripts, '--copies', '--case', $case);
 

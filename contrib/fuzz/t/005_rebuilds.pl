@@ -2,7 +2,7 @@
 # several indexes.  Compares the indexes with those of the server's REINDEX.  The
 # test checks that the fuzzer notices a row deleted between the builds.  Then it
 # runs random statements for 30 seconds.  REBUILD_FUZZ_SECONDS sets another
-# duration, FUZZ_SEED the cases.
+# duration; FUZZ_SEED chooses the cases.
 use strict;
 use warnings;
 use FindBin;
@@ -12,12 +12,13 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# ptsort reads tables larger than a quarter of the buffers as copies of pages
-# in files.
+# If a table is larger than a quarter of the buffers, ptsort reads it by copying
+# pages from the table's file.
 my $node = fuzz_node("shared_buffers = 2MB\n");
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# The fuzzer notices a row that is deleted before the server builds.
+# The test deletes a row before the server builds the indexes.  The fuzzer must
+# notice.
 my ($case) = find_spoiled($node, $scripts, '--rebuilds', '--case', '1-20');
 find_spoiled($node, $scripts, '--rebuilds', '--case', $case);
 

@@ -45,7 +45,7 @@ sub fuzz
 	return ($status, $stdout);
 }
 
-# Runs cases with a deliberate mistake, one of which must fail.  Returns the
+# Runs cases with a deliberate mistake; one of the cases must fail.  Returns the
 # number of that case, its message, and the name of its script.
 sub find_spoiled
 {

@@ -25,7 +25,8 @@ SELECT workers, passes, r.* FROM generate_series(0, 2) workers, generate_series(
 	results('@in@', '@out@', format('%s, passes => %s', workers, passes)) r;
 SELECT passes, r.* FROM generate_series(1, 2) passes, results('@in@,@more@', '@out@,@out2@', format('2, passes => %s', passes)) r;
 
--- Sorts records of other sizes; the file size is a multiple of the record size.
+-- Sorts records of sizes other than 100 bytes; the size of each file is a
+-- multiple of its record size.
 CREATE TABLE sizes (size, n) AS VALUES (1, 4097), (7, 20011), (4095, 700), (4096, 300), (5000, 400), (65536, 20);
 SELECT write_file('sized' || size, substring(pg_read_binary_file(place('in')) FROM 1 FOR size * n)) FROM sizes;
 SELECT size, n, passes, r.*

@@ -1,5 +1,5 @@
--- All sorts give the same bytes as a sort by SQL: in one or two passes, by one
--- or more processes, with much or little memory.
+-- All sorts (in one or two passes, by one or more processes, with much or
+-- little memory) give the same bytes as a sort by SQL.
 SELECT try($$SELECT sortbench_generate('@uniform@', 30000)$$), try($$SELECT sortbench_generate('@ascii@', 30000, 5, 'ascii')$$);
 -- Each key occurs four times.  The records with one key are not in the order of
 -- their bytes.

@@ -32,7 +32,7 @@ sub files
 
 foreach my $passes (1, 2)
 {
-	# hold a process during the sort, and end it
+	# hold a process during the sort, and then cancel or terminate the process
 	foreach my $end ('cancel', 'terminate', 'worker')
 	{
 		my $where = $end eq 'worker' ? 'worker' : 'leader';
