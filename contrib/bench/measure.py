@@ -235,7 +235,7 @@ def rows_of(cluster, table):
 
 
 def find_collations(cluster, wanted=shapes.COLLATIONS):
-    """The quoted names of the wanted collations that the server has, by key."""
+    """The wanted collations that the server has, as {key: quoted name}."""
     query = """SELECT quote_ident(collname) FROM pg_collation
         WHERE collprovider IN ('c', 'i') AND collencoding IN (-1, pg_char_to_encoding('UTF8'))
         AND lower(replace(collname, '-', '')) = lower(replace('%s', '-', ''))

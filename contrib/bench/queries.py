@@ -256,7 +256,7 @@ def rows_of(table, rows):
 
 
 def table_name(table, rows):
-    """A table's name, which depends on its contents as in shapes.py."""
+    """A table's name, which depends on the table's contents."""
     return "query_" + shapes.table_name(table, rows_of(table, rows))
 
 

@@ -132,8 +132,8 @@ def two_table(shapes):
 
 
 def peers_table(shapes, unit):
-    """The table of the peers' times for the same sorts, and their ratios to
-    ptsort's times."""
+    """The table of the peers' times for the same sorts, and of the ratios of
+    these times to ptsort's times."""
     names = sorted({name for s in shapes for name in s["peers"]})
     rows = []
     for shape in shapes:

@@ -158,8 +158,8 @@ class Perf:
 
     def end(self):
         """End perf.  Returns True if perf wrote data.  Background processes of
-        a script ignore SIGINT, so perf loses the signals that arrive before it
-        handles them.  This method therefore signals repeatedly."""
+        a script ignore SIGINT, so signals that arrive before perf sets its
+        handler are lost.  This method therefore sends SIGINT repeatedly."""
         for _ in range(PERF_TRIES):
             self.process.send_signal(signal.SIGINT)
             try:

@@ -62,7 +62,7 @@ build_server()
 
 [ -n "${suites[$major]:-}" ] || give_up "no source for PostgreSQL $major"
 mkdir -p "$dir" || exit 1
-# a second script that needs the server waits until the first one built it
+# a second script that needs the server waits until the first one finishes
 exec 9>"$dir.lock"
 flock 9
 if [ ! -f "$dir/complete" ]; then

@@ -45,9 +45,9 @@ mirror()
 		grep -oE 'https?://[^ ]+/debian/?([[:space:]]|$)' | head -n 1 | tr -d '[:space:]'
 }
 
-# download_source MAJOR MIRROR: download the archive that apt finds, or else the
-# known release, into this directory.  fetch_source calls this function and sets
-# $options.
+# download_source MAJOR MIRROR: download the archive that apt finds or, if that
+# fails, the known release, into this directory.  fetch_source calls this
+# function and sets $options.
 download_source()
 {
 	local major=$1 archive
