@@ -2,7 +2,7 @@
 #
 #   make, make install, make installcheck   as with every PGXS module (PG_CONFIG=...); installcheck needs contrib/ptsort_test installed as well
 #   make check    install missing packages, build, run all tests on a private server
-#   make check-locales   compare sort orders in every UTF-8 locale, not just a sample
+#   make check-locales   run the test of sort orders in every UTF-8 locale, not just in a sample of locales
 #   make crash    crash a server under a workload of builds, CYCLES times (SEED=s repeats a run)
 #   make check-asserts [VERSION=15]   run all tests and the server's own suites on a server with assertions
 #   make check-valgrind, make check-sanitizers, make check-static   see contrib/dev/check-*.sh

@@ -75,7 +75,7 @@ typedef struct Shared
 	uint32		next_block;		/* next table block to claim */
 	uint64		end[FILES];		/* end of the bytes written or being written */
 	uint64		tuples;
-	double		form_s;			/* summed over all processes */
+	double		form_s;			/* seconds, summed over all processes */
 	double		write_s[FILES];
 	double		sync_s[FILES];
 } Shared;

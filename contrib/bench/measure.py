@@ -65,7 +65,8 @@ def build_script(builder, options, table, keys, level="debug1"):
 
 def planned_workers(messages):
     """The number of workers that the server planned for a build, according to
-    its messages.  The server plans them before ptsort takes over."""
+    the server's messages.  The server plans workers before ptsort takes over
+    the build."""
     planned = [0]
     for line in messages:
         if 'building index "%s"' % INDEX in line:
@@ -75,8 +76,8 @@ def planned_workers(messages):
 
 
 def server_participants(messages, workers):
-    """The phases of the server's build, according to its messages.  Raises
-    BuildError if the build did not have this number of workers."""
+    """The phases of a build by the server, according to the server's messages.
+    Raises BuildError if the build did not have this number of workers."""
     planned = planned_workers(messages)
     parts = tracesort.phases(messages)
     if planned != workers or (parts and len(parts) != workers + 1):

@@ -58,7 +58,7 @@ TABLES = {t.name: t for t in (
             n=n, v="abs(hashint8extended(i, 40) %% %d)" % n) for n in FEW)),
 )}
 
-# Maximum number of rows in all sorts of a loop together
+# Maximum total number of rows that the sorts of one loop read
 MOST_OF_GROUPS = 200000
 SIZES = (10, 100, 1000, 10000, 100000)
 

@@ -187,7 +187,8 @@ class Proofs(unittest.TestCase):
 
 
 class Builders(unittest.TestCase):
-    """The order of the builders, and amcheck's memory."""
+    """The builders alternate in going first, and amcheck gets the memory of
+    the option --memory."""
 
     def measured(self, builders):
         """Returns the builders' names in the order of the builds, and the
@@ -220,7 +221,7 @@ class Builders(unittest.TestCase):
 
 
 def one_build(seconds, **more):
-    """A build, like the result of measure.build()."""
+    """A build, in the format of measure.build()'s result."""
     part = {"role": "leader", "scan_ms": 1, "sort_ms": 2, "run_ms": 3,
             "merge_load_ms": 4}
     return dict({"seconds": seconds, "tuples": 100, "comparisons": 50,

@@ -18,7 +18,8 @@ INTERVAL = 0.02                 # seconds
 PERF_START = 0.3                # seconds to wait for perf's start or end
 PERF_TRIES = 100                # maximum number of signals to end perf
 
-# Prefixes of wait events and their names in the picture; the first match counts
+# Prefixes of wait events, each with the name of the events' kind in the
+# picture.  The first matching prefix counts.
 KINDS = (("running", "running"), ("Lock:extend", "extension lock"),
          ("LWLock:WAL", "WAL"), ("IO:WAL", "WAL"), ("IO:DataFile", "table and index file"),
          ("IO:BufFile", "temporary files"), ("Extension:", "plan, others"),

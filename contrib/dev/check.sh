@@ -118,7 +118,7 @@ end_tap()
 }
 
 # watch_tap FILE: after TAP_SECONDS, report the activity of the file's servers,
-# and end the file.
+# and end the file's process.
 watch_tap()
 {
 	local nap
