@@ -9,7 +9,7 @@
 #   make check-indent   check the layout of the C sources; make indent fixes it
 #   make typedefs       update typedefs.list, which check-indent uses
 #   make check-package  build the Debian packages, install, use and remove them
-#   make demo     time index builds by the server and by ptsort, side by side
+#   make demo     time index builds by the server and by ptsort, in turn
 #   make bench    time more index builds, with statistics and a chart; see contrib/bench/bench.sh
 #   make bench-text   time index builds on text found on this machine; see contrib/bench/bench-text.sh
 #   make bench-scale   time builds by 1 to 64 participants, sample what the participants wait for, and model a machine with more cores; see contrib/bench/bench-scale.sh

@@ -1,5 +1,5 @@
-"""The tables and queries of `make bench-query`, and the queries' minimum
-ratios, called floors.
+"""The tables and queries of `make bench-query`, and the queries' floors.  A
+floor is the minimum ratio of the server's time to ptsort's time.
 
 The server counts the sorted rows, so that it need not send them to the client:
 `SELECT count(id) FROM (SELECT ... ORDER BY ... OFFSET 0) s`.  OFFSET 0 keeps

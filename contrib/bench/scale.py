@@ -84,7 +84,7 @@ def written_rate(path, sync):
 
 def measured_rates(directory):
     """The rates at which one process on this machine writes to the kernel's
-    cache, and to disk with syncs, as for WAL."""
+    cache ("file"), and to disk with syncs ("wal")."""
     path = os.path.join(directory, "rate")
     return {"file": max(written_rate(path, False) for _ in range(3)),
             "wal": max(written_rate(path, True) for _ in range(2))}

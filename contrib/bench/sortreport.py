@@ -1,5 +1,5 @@
 """Make the report about measured sorts: medians, ratios, and missed floors.  A
-floor is the minimum ratio for a shape."""
+floor is the minimum ratio of a shape; see sortshapes.py."""
 
 from statistics import median
 

@@ -1,5 +1,5 @@
-"""The tables, keys and uses of sorts for `make bench-sort`, and the floors,
-which are minimum ratios.
+"""The tables, keys and uses of sorts for `make bench-sort`, and the floors
+(minimum ratios) of its sorts.
 
 The first column of each table is `tag`.  In memory, sortcompare overwrites the
 tag with a hash of the row's keys, and reads the tag in the sorted rows.  As in

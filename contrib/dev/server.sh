@@ -9,7 +9,7 @@
 #
 # The server stays in build/servers/MAJOR-FLAVOUR (PTSORT_SERVERS names another
 # place), so later calls need not build it again.  The server takes 500 MB.  The
-# built source tree stays beside it for the server's own test suites:
+# same directory keeps the built source tree for the server's own test suites:
 #
 #   src/    the sources, built in place      root/   the installation
 #
