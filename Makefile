@@ -2,27 +2,27 @@
 #
 #   make, make install, make installcheck   as with every PGXS module (PG_CONFIG=...); installcheck needs contrib/ptsort_test installed as well
 #   make check    install missing packages, build, run all tests on a private server
-#   make check-locales   compare sort orders in every UTF-8 locale, not just a sample
+#   make check-locales   run the test of sort orders in every UTF-8 locale, not just in a sample of locales
 #   make crash    crash a server under a workload of builds, CYCLES times (SEED=s repeats a run)
 #   make check-asserts [VERSION=15]   run all tests and the server's own suites on a server with assertions
 #   make check-valgrind, make check-sanitizers, make check-static   see contrib/dev/check-*.sh
 #   make check-indent   check the layout of the C sources; make indent fixes it
 #   make typedefs       update typedefs.list, which check-indent uses
 #   make check-package  build the Debian packages, install, use and remove them
-#   make demo     time index builds by the server and by ptsort, side by side
+#   make demo     time index builds by the server and by ptsort, in turn
 #   make bench    time more index builds, with statistics and a chart; see contrib/bench/bench.sh
 #   make bench-text   time index builds on text found on this machine; see contrib/bench/bench-text.sh
-#   make bench-scale   time builds by 1 to 64 participants and their waits, and model more cores; see contrib/bench/bench-scale.sh
-#   make bench-neighbours   run pgbench beside builds by the server and by ptsort; see contrib/bench/bench-neighbours.sh
+#   make bench-scale   time builds by 1 to 64 participants, sample what the participants wait for, and model a machine with more cores; see contrib/bench/bench-scale.sh
+#   make bench-neighbours   run pgbench during builds by the server and during builds by ptsort; see contrib/bench/bench-neighbours.sh
 #   make bench-sort   time the server's tuplesort and ptsort's sort on the same rows; see contrib/bench/bench-sort.sh
-#   make sortbench   run the sort benchmark, from file to file, beside other programs; see contrib/bench/bench-file.sh
+#   make sortbench   run the sort benchmark, which sorts files, with ptsort and with other programs; see contrib/bench/bench-file.sh
 #   make bench-query   time queries sorted by the server and by ptsort; see contrib/bench/bench-query.sh
 #   make fuzz SECONDS=n SEED=s   compare random indexes with the server's; CASE=n runs only one case
 #   make dist     make the release archive for PGXN
 #
 # All goals except make, make install and make installcheck report missing
-# distribution packages.  If root runs a goal, it also installs these packages,
-# unless NO_INSTALL=1 is set.
+# distribution packages.  If root runs make, these goals also install the
+# packages, unless NO_INSTALL=1 is set.
 
 EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
@@ -111,7 +111,8 @@ else
 MODULE_big = ptsort
 DATA = $(wildcard ptsort--*.sql)
 
-# In layer order, bottom to top: a file includes only headers of files before it.
+# The sources in layer order, bottom to top.  A file includes only headers of
+# files that precede it in this list.
 # The files in src/ itself are the lowest layer.
 LAYERS = \
 	util stamp segment debug \
@@ -168,7 +169,8 @@ installcheck-settings:
 
 .PHONY: installcheck-settings
 
-# Distributions build PostgreSQL without automatic dependency tracking.
+# Distributions build PostgreSQL without automatic dependency tracking, so PGXS
+# does not know that objects depend on headers.
 $(OBJS): $(wildcard src/*.h src/*/*.h include/*.h) contrib/ptsort_test/internal_tests.h
 
 # The stamp depends only on the sources, not on the directory of the build.

@@ -3,8 +3,8 @@
 # bench-file.sh - `make sortbench`: run the sort benchmark of contrib/sortbench
 # on this machine's disk.  Sorts files of records in one pass and in two, with
 # cold and warm caches.  For comparison runs dd and sort, and DuckDB and
-# Polars if python3 has them.  Also runs Datamation, MinuteSort and PennySort.
-# Writes a table, and a picture of the largest sort.
+# Polars if python3 has them.  Also runs the benchmarks Datamation, MinuteSort
+# and PennySort.  Writes a table, and a picture of the largest sort.
 #
 #	make sortbench                     1 and 10 million records, 3 GB of disk
 #	make sortbench RECORDS=100000000 MEMORY=13GB      100 million, 35 GB

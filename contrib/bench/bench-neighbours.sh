@@ -12,7 +12,7 @@
 #   ROWS=10000000  rows in the table that is indexed
 #   SHAPE=text_c   the index key: a shape of contrib/bench/shapes.py
 #   PARTICIPANTS=2,4,8   numbers of participants of the builds
-#   WORKLOADS=read_fits,read,tpcb   workloads of pgbench; tpcb_fits is another
+#   WORKLOADS=read_fits,read,tpcb   pgbench's workloads; also: tpcb_fits
 #   SECONDS=30     length of a period; the build begins 2 s after the period
 #                  begins, and must end within the period
 #   CLIENTS=4      clients of pgbench

@@ -2,8 +2,8 @@
 #
 # bench-sort.sh - `make bench-sort`: run the server's tuplesort and ptsort's
 # sort, in turn, in one process, on the same rows in memory.  Writes times,
-# ratios, memory and temporary bytes as text, JSON and charts, and names the
-# sorts below their floors, which are minimum ratios.
+# ratios, memory and temporary bytes as text, JSON and charts.  Names each sort
+# whose ratio is below the sort's floor, which is its minimum ratio.
 #
 #	make bench-sort                         a selection, a tenth of full scale
 #	make bench-sort FULL=1 SHAPES=all       everything: hours, and 12 GB of memory
@@ -11,14 +11,15 @@
 #
 # Arguments, as variables:
 #
-#   SCALE=0.1      1 is 2 million rows of 290 bytes, and 10 million rows of 40
-#                  bytes; a smaller SCALE also reduces the budgets
+#   SCALE=0.1      with SCALE=1 the tables have 2 million rows of 290 bytes, or
+#                  10 million rows of 40 bytes; a smaller SCALE also reduces the
+#                  budgets
 #   FULL=1         sets SCALE=1
 #   SHAPES=a,b     what to sort, or groups: all, wide, narrow, uses, parallel,
 #                  real (text found on this machine); see sortshapes.py
 #   BUDGETS=a,b    memory budgets: any of 2GB, 64MB, 4MB
 #   RUNS=3         sorts by each engine in one process; the report has medians
-#   FIRSTS=1       sorts by each engine that each run in a new process
+#   FIRSTS=1       sorts by each engine, each sort in a new process
 #   BY=cpu         compute ratios from CPU time; BY=ms uses elapsed time.  The
 #                  default is cpu if the machine is busy, and ms otherwise
 #   UNTOLD=1       do not tell ptsort the number of rows in advance

@@ -8,9 +8,10 @@
 #	make bench-text                       everything, about half an hour
 #	make bench-text SHAPES=dict_de_en,find_c RUNS=5
 #
-# The script has the arguments of bench.sh, but SHAPES, ROWS and OUT have other
-# defaults.  If root runs the script and NO_INSTALL is not set, the script
-# installs missing dictionaries.  Otherwise it leaves out their data sets.
+# The script has the arguments of bench.sh, but its own defaults for SHAPES,
+# ROWS and OUT.  If root runs the script and NO_INSTALL is not set, the script
+# installs missing dictionaries.  Otherwise it leaves out the data sets of
+# missing dictionaries.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

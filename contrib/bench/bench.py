@@ -100,7 +100,7 @@ def machine_facts(server):
 
 
 def describe(server, options):
-    """The settings of a results file."""
+    """The settings to save in a results file."""
     return dict(machine_facts(server), source=options.source,
                 rows=options.rows, workers=options.workers,
                 planned=options.planned, memory=options.memory,
@@ -183,7 +183,7 @@ def load(out):
 
 def publish(out, words, pictures=()):
     """Write the report, and pictures as {file name: SVG}, beside results.json;
-    print the report.  Returns a command's exit status."""
+    print the report.  Returns 0, the command's exit status."""
     for name, content in dict(pictures, **{"report.txt": words}).items():
         with open(os.path.join(out, name), "w", encoding="utf-8") as f:
             f.write(content)

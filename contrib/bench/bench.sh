@@ -18,10 +18,10 @@
 #                  both builders, with WORKERS as the limit
 #   MEMORY=512MB   maintenance_work_mem
 #   BUILDERS=both  measure both builders; BUILDERS=ptsort measures only ptsort
-#   WAL_LEVEL=replica   with minimal, loading and building write no WAL
+#   WAL_LEVEL=replica   with WAL_LEVEL=minimal, loads and builds write no WAL
 #   RUNS=3         builds of each index by each builder; the report has medians
-#   CACHE=warm     with cold, restart the server and empty the caches before
-#                  each build
+#   CACHE=warm     with CACHE=cold, restart the server and empty the caches
+#                  before each build
 #   CHECK=1        run amcheck on every index once
 #   LIMIT=1        also measure the I/O of a build of int8, random, without
 #                  sorting (contrib/bench/limit.c)

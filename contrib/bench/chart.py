@@ -20,8 +20,8 @@ DARK = """
 
 
 def bar_elements(y, label, summary, x):
-    """The name, the bar, the ratio and both times of a shape.  x maps a ratio
-    to its position."""
+    """The SVG elements of a shape: its name, bar, ratio and both times.  x maps
+    a ratio to its x coordinate."""
     ratio, base = summary["ratio"], y + BAR - 4
     return [
         element("text", label, x=LABEL_WIDTH, y=base, text_anchor="end"),

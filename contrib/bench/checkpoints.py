@@ -1,6 +1,6 @@
 """Measure the duration of CHECKPOINT during index builds by the server and by
-ptsort.  Runs on the machine's disk and on a slow disk that slowdisk.c
-simulates."""
+ptsort.  The builds use the machine's disk and, with --slow-disk, also a slow
+disk that slowdisk.c simulates."""
 
 import os
 import struct

@@ -103,7 +103,8 @@ class Cluster:
 
     def settle(self):
         """Wait until all other sessions and workers are gone.  A session
-        reports its statistics when it ends, and psql does not wait for this."""
+        reports its statistics when it ends, and psql does not wait for the
+        end of its session."""
         self.run("""
             DO $$ BEGIN
                 FOR i IN 1 .. 1000 LOOP

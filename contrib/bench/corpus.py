@@ -64,8 +64,8 @@ def contents(path):
 
 
 def texts(*tops, name=""):
-    """The texts of all files below these directories whose path matches the
-    regular expression."""
+    """The texts of all files below the directories `tops`, if the file's path
+    matches the regular expression `name`."""
     for path in itertools.chain(*map(files, tops)):
         if re.search(name, path) and os.path.isfile(path):
             yield contents(path)
@@ -201,8 +201,8 @@ def messages(languages=""):
 
 
 def phrases(languages):
-    """The non-ASCII strings between blanks and punctuation in the messages of
-    these languages."""
+    """The sequences of non-ASCII letters and digits in the messages of these
+    languages."""
     for message in messages(languages):
         yield from re.findall(r"[^\W\x00-\x7f]+", message)
 

@@ -44,7 +44,7 @@
 #define PIECE	((int64_t) 1024 * 1024)
 #define DEPTH	8
 
-/* Pieces to read ahead, and pieces in each request to write back */
+/* Number of pieces to read ahead; number of pieces in a write-back request */
 #define EXPECT	16
 #define BEHIND	8
 
@@ -106,7 +106,10 @@ plain(int fd, int64_t from, int64_t to, char *buffer, bool cached)
 
 #ifdef HAVE_LIBURING
 
-/* Submits the request for the next piece.  To write, first computes it. */
+/*
+ * Submits the request for the next piece.  If the request is a write, first
+ * computes with the piece's bytes.
+ */
 static void
 submit(struct io_uring *ring, int fd, char *buffer, int64_t at, int slot)
 {

@@ -13,7 +13,7 @@
  *
  * Prints JSON: the elapsed seconds, the seconds of all processes for each part
  * of the work, and the seconds of each sync.  A real build need not wait for
- * the sync of the index, because a checkpoint does it.
+ * the sync of the index, because a checkpoint syncs the index.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +38,10 @@
 #undef snprintf
 #undef strerror
 
-/* Table blocks that a process claims, and pages that it writes, at a time. */
+/*
+ * Number of table blocks that a process claims at a time, and number of pages
+ * that it writes at a time.
+ */
 #define TAKE		128
 #define BATCH		32
 
@@ -68,11 +71,11 @@ typedef struct Segment
 typedef struct Shared
 {
 	uint32		ready;			/* processes that wait for the start */
-	uint32		written;		/* processes that wrote everything */
+	uint32		written;		/* processes that finished writing */
 	uint32		next_block;		/* next table block to claim */
 	uint64		end[FILES];		/* end of the bytes written or being written */
 	uint64		tuples;
-	double		form_s;			/* summed over all processes */
+	double		form_s;			/* seconds, summed over all processes */
 	double		write_s[FILES];
 	double		sync_s[FILES];
 } Shared;

@@ -65,7 +65,8 @@ def build_script(builder, options, table, keys, level="debug1"):
 
 def planned_workers(messages):
     """The number of workers that the server planned for a build, according to
-    its messages.  The server plans them before ptsort takes over."""
+    the server's messages.  The server plans workers before ptsort takes over
+    the build."""
     planned = [0]
     for line in messages:
         if 'building index "%s"' % INDEX in line:
@@ -75,8 +76,8 @@ def planned_workers(messages):
 
 
 def server_participants(messages, workers):
-    """The phases of the server's build, according to its messages.  Raises
-    BuildError if the build did not have this number of workers."""
+    """The phases of a build by the server, according to the server's messages.
+    Raises BuildError if the build did not have this number of workers."""
     planned = planned_workers(messages)
     parts = tracesort.phases(messages)
     if planned != workers or (parts and len(parts) != workers + 1):
@@ -235,7 +236,7 @@ def rows_of(cluster, table):
 
 
 def find_collations(cluster, wanted=shapes.COLLATIONS):
-    """The quoted names of the wanted collations that the server has, by key."""
+    """The wanted collations that the server has, as {key: quoted name}."""
     query = """SELECT quote_ident(collname) FROM pg_collation
         WHERE collprovider IN ('c', 'i') AND collencoding IN (-1, pg_char_to_encoding('UTF8'))
         AND lower(replace(collname, '-', '')) = lower(replace('%s', '-', ''))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure how much index builds by the server and by ptsort slow down pgbench.
-Each run of pgbench, called a stretch, has the same length and contains one
-build.
+Each run of pgbench, called a stretch, has the same length and contains at most
+one build.
 
     neighbours.py run      measure, on the server that PGHOST and PGPORT name
     neighbours.py report   make text from the results

@@ -1,5 +1,5 @@
-"""The tables and queries of `make bench-query`, and the queries' minimum
-ratios, called floors.
+"""The tables and queries of `make bench-query`, and the queries' floors.  A
+floor is the minimum ratio of the server's time to ptsort's time.
 
 The server counts the sorted rows, so that it need not send them to the client:
 `SELECT count(id) FROM (SELECT ... ORDER BY ... OFFSET 0) s`.  OFFSET 0 keeps
@@ -58,7 +58,7 @@ TABLES = {t.name: t for t in (
             n=n, v="abs(hashint8extended(i, 40) %% %d)" % n) for n in FEW)),
 )}
 
-# Maximum number of rows in all sorts of a loop together
+# Maximum total number of rows that the sorts of one loop read
 MOST_OF_GROUPS = 200000
 SIZES = (10, 100, 1000, 10000, 100000)
 
@@ -256,7 +256,7 @@ def rows_of(table, rows):
 
 
 def table_name(table, rows):
-    """A table's name, which depends on its contents as in shapes.py."""
+    """A table's name, which depends on the table's contents."""
     return "query_" + shapes.table_name(table, rows_of(table, rows))
 
 

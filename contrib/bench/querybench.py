@@ -49,7 +49,7 @@ def parse(arguments):
 
 
 def describe(server, options):
-    """The settings of a results file."""
+    """The settings to save in a results file."""
     facts = bench.machine_facts(server)
     return dict(facts, source=options.source, rows=options.rows, reps=options.reps,
                 min_rows=options.min_rows,

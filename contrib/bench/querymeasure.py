@@ -92,7 +92,7 @@ SELECT json_build_object('taken', (SELECT coalesce(json_agg(s), '[]')
 
 
 def turns(reps):
-    """The engines in the order of their runs, alternating which goes first."""
+    """The engines in the order of their runs: they alternate in going first."""
     return [engine for n in range(reps)
             for engine in (ENGINES if n % 2 == 0 else ENGINES[::-1])]
 

@@ -18,8 +18,9 @@ def middle(builds, key):
 
 
 def typical(builds):
-    """The build with the median time.  Of an even number of builds, it is the
-    faster one of the middle two.  The report shows this build's phases."""
+    """The build with the median time.  If the number of builds is even, the
+    function returns the faster one of the middle two builds.  The report shows
+    the phases of the returned build."""
     return sorted(builds, key=lambda b: b["seconds"])[(len(builds) - 1) // 2]
 
 
@@ -163,8 +164,8 @@ def machine(settings):
 
 
 def text(results, all_phases=False):
-    """The whole report, as one string.  It shows the phases of int8, random, or
-    with all_phases of all shapes."""
+    """The whole report, as one string.  The report shows the phases of all
+    shapes if all_phases is true, and otherwise only those of "int8, random"."""
     settings, shapes = results["settings"], results["shapes"]
     lines = [conditions(settings), machine(settings)]
     if settings["load"] > 0.5:

@@ -84,7 +84,7 @@ def written_rate(path, sync):
 
 def measured_rates(directory):
     """The rates at which one process on this machine writes to the kernel's
-    cache, and to disk with syncs, as for WAL."""
+    cache ("file"), and to disk with syncs ("wal")."""
     path = os.path.join(directory, "rate")
     return {"file": max(written_rate(path, False) for _ in range(3)),
             "wal": max(written_rate(path, True) for _ in range(2))}
@@ -160,9 +160,9 @@ def phase_seconds(build):
 
 
 def facts_of(results):
-    """The model's input.  Its work comes from the builds with the largest
-    number of participants that does not exceed the number of cores.
-    Participants of these builds do not wait for a core."""
+    """The model's input.  The work in this input comes from the builds with
+    the largest number of participants that does not exceed the number of cores,
+    because participants of these builds do not wait for a core."""
     builds = {int(n): b for n, b in results["builds"].items()}
     cores = max(n for n in builds if n <= results["settings"]["cpus"])
 
@@ -174,9 +174,9 @@ def facts_of(results):
         return median(b["parts"].get(name, 0) for b in builds[n])
 
     def start_and_end(n):
-        """The time to start and end n participants.  The cores divide the
-        workers' work of starting and ending, but the server forks the workers
-        serially."""
+        """The time to start and end n participants.  The cores share
+        the workers' own part of this work, but the server forks the workers
+        one after the other."""
         least, all_of_it = (median(results["tinies"][str(m)]) for m in (1, n))
         return least + (n - 1) * FORK + max(all_of_it - least, 0) * min(
             cores / n, 1)

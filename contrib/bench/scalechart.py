@@ -21,7 +21,7 @@ DARK = ".line { stroke: #4493f8 }\n.dot { fill: #f0883e }\n.c8 { fill: #9198a1 }
 
 
 def column(index, count):
-    """The x coordinate of the column with this index, of count columns."""
+    """The x coordinate of a column, if there are `count` columns."""
     return LEFT + (WIDTH - LEFT - KEY_WIDTH - MARGIN) * (index + 0.5) / count
 
 
@@ -58,7 +58,7 @@ def curve(top, numbers, modelled, seen):
 
 def bars(top, title, numbers, shares):
     """Draw one bar for each number of participants, divided by shares [{name:
-    part}], with a key to the names beside the bars."""
+    part}].  Draw a legend of the names beside the bars."""
     names = []
     for share in shares:
         names += [name for name in share if name not in names]

@@ -5,8 +5,9 @@ participants, but the phase takes at least the time to move its bytes through
 memory.  During the load, one process at a time writes WAL, and one process at a
 time writes the index file, because a buffered write holds the file's lock.  If
 one of these writes takes longer than the divided work, it determines the time
-of the load.  The model adds the work that one process does for all: starting
-and ending workers, planning slices, the stitch, and the sync.
+of the load.  The model adds the work that one process does for all
+participants: starting and ending workers, planning slices, connecting the
+slices (the "stitch"), and the sync.
 """
 
 from collections import namedtuple

@@ -65,7 +65,7 @@ def parse(arguments):
 
 
 def describe(server, options):
-    """The settings of a results file."""
+    """The settings to save in a results file."""
     load = os.getloadavg()[0]
     return dict(bench.machine_facts(server), source=options.source, load=load,
                 scale=options.scale, runs=options.runs, firsts=options.firsts, told=options.told,

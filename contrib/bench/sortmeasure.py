@@ -18,7 +18,7 @@ class SortError(Exception):
 
 
 def turns(runs):
-    """The engines in the order of their runs, alternating which goes first."""
+    """The engines in the order of their runs: they alternate in going first."""
     return [engine for n in range(runs)
             for engine in (ENGINES if n % 2 == 0 else ENGINES[::-1])]
 
@@ -46,9 +46,9 @@ def check(sorts):
 
 def together(processes):
     """Combine the processes of a parallel sort into one result.  put and
-    perform are the times of the process with the most CPU time in these parts.
-    get and end are the longest times of a process; memory is the sum over all
-    processes."""
+    perform are the times of the process that used the most CPU time for put and
+    perform together.  get and end are the longest times of any process; memory
+    is the sum over all processes."""
     def longest(what):
         return max(p[what] for p in processes)
     leader = next(p for p in processes if p["participant"] == 0)

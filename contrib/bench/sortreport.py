@@ -1,5 +1,5 @@
 """Make the report about measured sorts: medians, ratios, and missed floors.  A
-floor is the minimum ratio for a shape."""
+floor is the minimum ratio of a shape; see sortshapes.py."""
 
 from statistics import median
 
@@ -132,8 +132,8 @@ def two_table(shapes):
 
 
 def peers_table(shapes, unit):
-    """The table of the peers' times for the same sorts, and their ratios to
-    ptsort's times."""
+    """The table of the peers' times for the same sorts, and of the ratios of
+    these times to ptsort's times."""
     names = sorted({name for s in shapes for name in s["peers"]})
     rows = []
     for shape in shapes:

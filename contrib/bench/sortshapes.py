@@ -1,5 +1,5 @@
-"""The tables, keys and uses of sorts for `make bench-sort`, and the floors,
-which are minimum ratios.
+"""The tables, keys and uses of sorts for `make bench-sort`, and the floors
+(minimum ratios) of its sorts.
 
 The first column of each table is `tag`.  In memory, sortcompare overwrites the
 tag with a hash of the row's keys, and reads the tag in the sorted rows.  As in
@@ -17,11 +17,11 @@ from shapes import WORDS, number, pick
 # ... FROM generate_series(1, rows) AS i, or its kind of text in corpus.py.
 Table = namedtuple("Table", "name rows columns corpus", defaults=("", None))
 
-# A shape.  columns are the keys, each with None, "c", "en" or "icu" in
-# collations.  way is the use of the sort, from WAYS.  budgets has the names of
-# the budgets to measure.  floors has the minimum ratios of the server's time to
-# ptsort's, in memory and on disk, or None.  For the way "parallel", a floor is
-# the minimum ratio of the time of one process to the time of two.
+# A shape.  columns are the keys; for each key, collations has None, "c",
+# "en" or "icu".  way is the use of the sort, from WAYS.  budgets has the names
+# of the budgets to measure.  floors has the minimum ratios of the server's time
+# to ptsort's, in memory and on disk, or None.  For the way "parallel", a floor
+# is the minimum ratio of the time of one process to the time of two.
 Shape = namedtuple("Shape", "name label table columns collations way budgets floors")
 
 # The uses of a sort, as arguments of sortcompare()
@@ -220,7 +220,7 @@ def table_rows(table, scale):
 
 
 def table_name(table, scale):
-    """A table's name, which depends on its contents as in shapes.py."""
+    """A table's name, which depends on the table's contents."""
     digest = hashlib.md5((table.columns or table.corpus).encode()).hexdigest()[:6]
     return "sort_%s_%d_%s" % (table.name, table_rows(table, scale), digest)
 

@@ -8,9 +8,9 @@ from xml.sax.saxutils import escape
 WIDTH = 820
 MARGIN = 24
 
-# Maximum number of characters in a line of a subtitle.  This number fits
-# between the margins in any likely font of 12 px, with an average letter of at
-# most 7.2 px.
+# Maximum number of characters in a line of a subtitle.  A line of this
+# length fits between the margins in any likely font of 12 px, if an average
+# letter is at most 7.2 px wide.
 LINE = 105
 
 STYLE = """

@@ -54,8 +54,8 @@ class Shapes(unittest.TestCase):
             table._replace(columns="1 AS one"), 1000))
 
     def test_real_text(self):
-        """corpus.py fills a table of real text, with at most its share of
-        ROWS."""
+        """corpus.py fills a table of real text with at most the table's share
+        of ROWS."""
         for table in shapes.TABLES.values():
             if table.corpus:
                 self.assertIn(table.corpus, corpus.KINDS)
@@ -187,7 +187,8 @@ class Proofs(unittest.TestCase):
 
 
 class Builders(unittest.TestCase):
-    """The order of the builders, and amcheck's memory."""
+    """The builders alternate in going first, and amcheck gets the memory of
+    the option --memory."""
 
     def measured(self, builders):
         """Returns the builders' names in the order of the builds, and the
@@ -220,7 +221,7 @@ class Builders(unittest.TestCase):
 
 
 def one_build(seconds, **more):
-    """A build, like the result of measure.build()."""
+    """A build, in the format of measure.build()'s result."""
     part = {"role": "leader", "scan_ms": 1, "sort_ms": 2, "run_ms": 3,
             "merge_load_ms": 4}
     return dict({"seconds": seconds, "tuples": 100, "comparisons": 50,
@@ -381,7 +382,7 @@ class Timeline(unittest.TestCase):
         {"role": "worker", "scan_ms": 4, "sort_ms": 0, "run_ms": 2, "merge_load_ms": 10}]
 
     def test_intervals(self):
-        """The merge starts when the last participant is ready."""
+        """The merge starts when the last participant finishes its run."""
         self.assertEqual(timeline.intervals(self.PARTS), [
             [("scan", 0, 5), ("sort", 5, 8), ("run", 8, 10), ("merge", 10, 30)],
             [("scan", 0, 4), ("run", 4, 6), ("merge", 10, 20)]])

@@ -38,7 +38,8 @@ def results(**more):
 
 
 class Server:
-    """A fake server that answers like sortbench and records the statements."""
+    """A fake server that records the statements and returns fixed results, in
+    the format of the functions of contrib/sortbench."""
     def __init__(self, **answer):
         self.said = []
         self.valid = {"records": 10, "unordered": 0, "duplicates": 1, "checksum": "ab", **answer}
@@ -68,8 +69,8 @@ class Ways(unittest.TestCase):
         self.assertEqual(self.names(kind="ascii skewed")[:7], ours + ["dd", "dd, direct", "sort"])
 
     def test_ours(self):
-        """Two passes use memory for a tenth of the file, or the requested
-        memory."""
+        """The memory of a sort in two passes is a tenth of the file's size, or
+        the requested memory."""
         server = Server()
         ways = filebench.ways_of(server, OPTIONS, 10 ** 7, "ascii", "/d/in", "/d/out")
         run = ways["ptsort, two passes, direct"]()
@@ -124,7 +125,7 @@ class Others(unittest.TestCase):
         self.assertFalse(os.path.exists(self.target))
 
     def test_failure(self):
-        """A program that fails has a reason and no times."""
+        """If a program fails, its result has the reason and no times."""
         script = "import sys; sys.stderr.write('a\\nno memory\\n'); sys.exit(1)"
         self.assertEqual(filebench.other([sys.executable, "-c", script], self.target), {"reason": "no memory"})
         self.assertEqual(filebench.other([sys.executable, "-c", "import sys; sys.exit(3)"], self.target),
@@ -197,8 +198,8 @@ class Report(unittest.TestCase):
 
 class Timeline(unittest.TestCase):
     def test_picture(self):
-        """A sort has a lane for each participant and a rectangle for each
-        phase."""
+        """The picture of a sort has a lane for each participant and a rectangle
+        for each phase."""
         picture = filetimeline.picture("Sorts", {"one": one_sort(1.0), "two": one_sort(2.0)})
         document = xml.dom.minidom.parseString(picture)
         boxes = [r for r in document.getElementsByTagName("rect") if r.getAttribute("class") == "read"]

@@ -58,8 +58,8 @@ class Log(unittest.TestCase):
 
 
 def stretch(seconds, rate):
-    """A stretch of 10 s with this number of transactions a second, of 2 ms
-    each."""
+    """A stretch of 10 s with `rate` transactions a second.  Each transaction
+    takes 2 ms."""
     done = [(100 + i / rate, 2.0) for i in range(10 * rate)]
     return {"seconds": seconds, "whole": pglog.facts(done, 100, 110), "events": {},
             "build": seconds and pglog.facts(done, 102, 102 + seconds)}

@@ -43,14 +43,14 @@ class Queries(unittest.TestCase):
                 self.assertNotRegex(queries.fill(sql, 5000, COLLATIONS), r"[{}]")
 
     def test_text_is_text(self):
-        """ptsort.sort = text suffices for queries with en_US or en-x-icu
-        labels."""
+        """Queries whose labels end with en_US or en-x-icu need only
+        ptsort.sort = text."""
         for query in queries.QUERIES.values():
             if query.label.endswith(("en_US", "en-x-icu")):
                 self.assertEqual(query.sort, "text", query.name)
 
     def test_tables(self):
-        """The table of groups has only the rows that the loops need, and
+        """The table "groups" has only the rows that the loops need, and it has
         indexes."""
         groups = queries.TABLES["groups"]
         self.assertEqual(queries.rows_of(groups, 5000000), queries.MOST_OF_GROUPS)

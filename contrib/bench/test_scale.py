@@ -44,7 +44,7 @@ class Model(unittest.TestCase):
             self.assertLess(scalemodel.speedup(facts(), machine, 1000), 10)
 
 
-# A perf that ignores signals in its first second
+# A fake perf, which ignores signals in its first second
 SLOW_PERF = """#!/usr/bin/env python3
 import signal, sys, time
 if sys.argv[1] == "record":

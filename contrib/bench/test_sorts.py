@@ -183,7 +183,7 @@ class Report(unittest.TestCase):
                          '"a" COLLATE en_us NULLS LAST, "b" NULLS LAST')
 
     def test_peer_that_fails(self):
-        """A peer that cannot sort has a reason and no times."""
+        """If a peer cannot sort, its result has the reason and no times."""
         took = peers.sort("none", "", {})
         self.assertEqual(took, {"reason": "KeyError: 'none'"})
 

@@ -1,5 +1,6 @@
 """The report about real text: median ratios for each kind of collation, and
-shapes below their floors, which are minimum ratios."""
+shapes whose ratios are below their floors.  A floor is a minimum ratio of the
+server's time to ptsort's time."""
 
 from collections import namedtuple
 from statistics import median

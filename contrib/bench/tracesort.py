@@ -1,11 +1,11 @@
 """Convert the server's trace_sort lines to the phases of ptsort_last_build().
 
 The clock of each sort starts when the sort begins.  In a parallel build every
-participant has its own sort, numbered from 0, which ends with one run on tape.
-The leader then begins a sort with number -1.  This sort waits for the
-participants, merges their runs, and ends when the index is loaded.  A serial
-build has only sort -1, which does all the work.  The lines have a resolution of
-10 ms.
+participant has its own sort.  The server numbers these sorts from 0, and each
+one ends with one run on tape.  The leader then begins a sort with number -1.
+This sort waits for the participants, merges their runs, and ends when the index
+is loaded.  A serial build has only sort -1, which does all the work.  The lines
+have a resolution of 10 ms.
 """
 
 import re

@@ -18,7 +18,8 @@ INTERVAL = 0.02                 # seconds
 PERF_START = 0.3                # seconds to wait for perf's start or end
 PERF_TRIES = 100                # maximum number of signals to end perf
 
-# Prefixes of wait events and their names in the picture; the first match counts
+# Prefixes of wait events, each with the name of the events' kind in the
+# picture.  The first matching prefix counts.
 KINDS = (("running", "running"), ("Lock:extend", "extension lock"),
          ("LWLock:WAL", "WAL"), ("IO:WAL", "WAL"), ("IO:DataFile", "table and index file"),
          ("IO:BufFile", "temporary files"), ("Extension:", "plan, others"),
@@ -158,8 +159,8 @@ class Perf:
 
     def end(self):
         """End perf.  Returns True if perf wrote data.  Background processes of
-        a script ignore SIGINT, so perf loses the signals that arrive before it
-        handles them.  This method therefore signals repeatedly."""
+        a script ignore SIGINT, so signals that arrive before perf sets its
+        handler are lost.  This method therefore sends SIGINT repeatedly."""
         for _ in range(PERF_TRIES):
             self.process.send_signal(signal.SIGINT)
             try:

@@ -47,9 +47,9 @@ missing_tools()
 
 # Warnings of gcc and clang in addition to the Makefile's warnings.  The script
 # disables two warnings of clang.  The server's headers, configured for gcc, use
-# gnu_printf, which clang does not know.  text_collation.c has a union that
-# contains a varlena, which is a GNU extension that the server uses too, in
-# PGAlignedBlock.
+# gnu_printf, which clang does not know.  text_collation.c has a varlena
+# inside a union.  This is a GNU extension, which the server uses in
+# PGAlignedBlock too.
 extra_warnings=(-Wmissing-prototypes -Wpointer-arith -Wvla -Wwrite-strings
 	-Wdeclaration-after-statement -Wformat-security)
 gcc_warnings=(-Wlogical-op -Wduplicated-cond
@@ -63,8 +63,8 @@ each_file()
 	printf '%s\0' "${sources[@]}" | xargs -0 -n 1 -P "$(nproc)" "$@"
 }
 
-# Each of these functions prints the tool's findings in ${sources[@]}.  Without
-# findings a function prints nothing and succeeds.
+# Each function find_by_TOOL prints the tool's findings in ${sources[@]}.
+# Without findings the function prints nothing and succeeds.
 find_by_gcc()
 {
 	each_file gcc "${flags[@]}" "${gcc_warnings[@]}" -Werror -c -o /dev/null

@@ -17,7 +17,8 @@
 # script also saves reports of failed tests in build/check/.
 #
 # The script checks the log of each server that a test starts.  See tally.sh for
-# the messages that a log must not contain, and for the line that allows them.
+# the messages that a log must not contain, and for the line by which a test
+# allows some of these messages.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -108,7 +109,7 @@ run_tap()
 	rm -rf "$work/src/tmp_check/t_$name"_*_data
 }
 
-# end_tap FILE: end the TAP file and its prove
+# end_tap FILE: end the TAP file's process, and the prove that runs it
 end_tap()
 {
 	local prove
@@ -117,7 +118,7 @@ end_tap()
 }
 
 # watch_tap FILE: after TAP_SECONDS, report the activity of the file's servers,
-# and end the file.
+# and end the file's process.
 watch_tap()
 {
 	local nap
@@ -143,9 +144,10 @@ end_watcher()
 }
 
 # run_lane TEST...: run each test that no other lane began, one after the other.
-# A TEST is a TAP file or "pg_regress".  To begin a test, the lane
-# creates the test's directory, and later writes the output and totals there.
-# If a signal ends the lane, the lane first ends the running test.
+# A lane is one of the processes that run tests at the same time.  A TEST is a
+# TAP file or "pg_regress".  To begin a test, the lane creates the test's
+# directory, and later writes the test's output and totals there.  If a signal
+# ends the lane, the lane first ends the running test.
 run_lane()
 {
 	local test='' dir

@@ -68,8 +68,8 @@ server_complete()
 }
 
 # find_server: set $pg_config; succeed if there is a complete server.  If
-# PG_CONFIG is set, checks only PG_CONFIG.  Otherwise checks the path, and then
-# the distribution's newest server.
+# PG_CONFIG is set, checks only PG_CONFIG.  Otherwise checks the pg_config in
+# the path, and then the distribution's servers, newest first.
 find_server()
 {
 	local candidate candidates
@@ -85,8 +85,8 @@ find_server()
 }
 
 # make_workdir [DIR]: create $work, choose $run_user, and clean up at the end.
-# If there is a DIR that an earlier KEEP=1 kept, use it as $work, and keep its
-# cluster.
+# If the caller names a DIR, which an earlier script kept because of KEEP=1, use
+# DIR as $work, and keep its cluster.
 make_workdir()
 {
 	trap cleanup EXIT

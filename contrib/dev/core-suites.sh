@@ -12,8 +12,7 @@
 # of rows may differ.  A test then fails if rows-differ.py prints a difference,
 # unless the file .../MAJOR/sorts/TEST.diff lists it.  The server asserts that
 # rows are in the order of their keys: see sortnode.c.  KEEP=1 keeps the working
-# directory.  The script also saves differences that are not listed in
-# build/check/.
+# directory.  The script also saves unlisted differences in build/check/.
 #
 # shellcheck disable=SC2317 # functions are called by name
 
@@ -86,8 +85,8 @@ split_diffs()
 	'
 }
 
-# tests_of LOG ok|FAILED: print the names of the tests with this result.  Reads
-# logs of pg_regress before version 16, and of version 16 and later
+# tests_of LOG ok|FAILED: print the names of the tests with this result.  The
+# log can be in the format of pg_regress 15, or in that of 16 and later.
 tests_of()
 {
 	case $2 in
@@ -102,8 +101,8 @@ tests_of()
 	esac
 }
 
-# judge_difference SUITE TEST: succeed if the difference is exactly the listed
-# difference
+# judge_difference SUITE TEST: succeed if the test's output differs from the
+# expected output exactly as listed
 judge_difference()
 {
 	local found=$work/diffs/$1/$2.diff expected=$listed/$1/$2.diff

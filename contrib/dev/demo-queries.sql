@@ -17,7 +17,7 @@ CREATE TABLE queries (
 	server_s		numeric,
 	ptsort_s		numeric,
 	same			bool,			-- both results are equal
-	tuples			bigint,			-- number that ptsort reports to have sorted
+	tuples			bigint,			-- number of tuples in ptsort's report
 	method			text
 );
 

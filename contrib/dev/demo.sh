@@ -33,7 +33,7 @@ collect_data()
 }
 
 # run_checks: run amcheck and check the order of every index, in two sessions at
-# once
+# the same time
 run_checks()
 {
 	local other status

@@ -44,7 +44,7 @@ compile()
 }
 
 mkdir -p "$dir" || exit 1
-# a second script that needs the indenter waits until the first one built it
+# a second script that needs the indenter waits until the first one finishes
 exec 9>"$dir/lock"
 flock 9
 if [ ! -f "$dir/complete" ]; then

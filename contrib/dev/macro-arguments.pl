@@ -5,11 +5,12 @@
 #
 #	macro-arguments.pl [--allow FILE] 'COMPILER FLAGS' SOURCE...
 #
-# The script counts the evaluations of each macro argument.  It reads the macros
-# that are defined at the end of each source (-E -dM), and follows the macros in
-# their definitions.  An argument may have a side effect if it assigns,
-# increments, decrements, or calls a function.  The file that --allow names
-# lists functions without side effects, one name a line; "#" begins a comment.
+# The script counts the evaluations of each macro argument.  The compiler
+# lists the macros that are in effect at the end of each source (-E -dM).  In
+# their definitions, the script follows calls of other macros.  An argument may
+# have a side effect if it assigns, increments, decrements, or calls a function.
+# The file that --allow names lists functions without side effects, one name a
+# line; "#" begins a comment.
 # The script prints one line for each finding, "FILE: MACRO: ARGUMENT".
 use strict;
 use warnings;
@@ -35,8 +36,8 @@ sub slurp
 	return scalar <$fh>;
 }
 
-# Returns the source without comments, with string literals emptied and with
-# character constants replaced by '0'.
+# Returns the source without comments.  Each string literal becomes "" and each
+# character constant becomes '0'.
 sub bare
 {
 	my ($text) = @_;
@@ -67,7 +68,7 @@ sub arguments
 	return;
 }
 
-# Reads the function-like macros that are defined at the end of a source.
+# Reads the function-like macros that are in effect at the end of a source.
 sub learn_macros
 {
 	my ($source) = @_;
@@ -78,7 +79,7 @@ sub learn_macros
 		my ($name, $params, $body) = ($1, $2, bare($3));
 		my @params = map { s/^\s+|\s+$//gr } split /,/, $params;
 		$params[-1] = '__VA_ARGS__' if @params && $params[-1] eq '...';
-		# the compiler does not evaluate types, strings and parts of names
+		# the compiler does not evaluate operands of sizeof, typeof, #, ## etc.
 		$body =~ s/\b(?:sizeof|__typeof__|typeof|offsetof|__builtin_types_compatible_p|__builtin_constant_p)\s*(\((?:[^()]|(?1))*\))/0/g;
 		$body =~ s/#?#\s*\w+//g;
 		$macro{$name} = { params => \@params, body => $body, times => [ (0) x @params ] };
@@ -120,8 +121,8 @@ sub times_of
 	return $times->[ $i > $#$times ? $#$times : $i ];
 }
 
-# Computes the counts of all macros, at most 9.  Repeats the computation until
-# no count changes.
+# Computes how often each macro evaluates each of its arguments; 9 stands for 9
+# or more.  Repeats the computation until no count changes.
 sub count_evaluations
 {
 	my $changed = 1;

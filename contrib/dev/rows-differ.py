@@ -2,8 +2,8 @@
 """rows-differ.py EXPECTED RESULT - check that two outputs of psql differ only
 in the order of rows.
 
-Sorts by ptsort may return rows with equal keys in another order than the
-server's sorts.  The script prints all differences other than the order of rows.
+Sorts by ptsort and by the server may return rows with equal keys in different
+orders.  The script prints all differences other than the order of rows.
 Outside of result tables the lines must be equal.  Each table must have the same
 rows, in any order.  The server that made RESULT asserts that rows are in the
 order of their keys.  The script ignores EXPLAIN's lines about sort methods, and

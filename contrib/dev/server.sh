@@ -9,7 +9,7 @@
 #
 # The server stays in build/servers/MAJOR-FLAVOUR (PTSORT_SERVERS names another
 # place), so later calls need not build it again.  The server takes 500 MB.  The
-# built source tree stays beside it for the server's own test suites:
+# same directory keeps the built source tree for the server's own test suites:
 #
 #   src/    the sources, built in place      root/   the installation
 #
@@ -62,7 +62,7 @@ build_server()
 
 [ -n "${suites[$major]:-}" ] || give_up "no source for PostgreSQL $major"
 mkdir -p "$dir" || exit 1
-# a second script that needs the server waits until the first one built it
+# a second script that needs the server waits until the first one finishes
 exec 9>"$dir.lock"
 flock 9
 if [ ! -f "$dir/complete" ]; then

@@ -11,8 +11,8 @@
 declare -A suites=([15]=bookworm [17]=trixie [18]=sid)
 
 # A mirror's lists can name a new release that the mirror lacks, although the
-# mirror still has the previous release.  In this case the script tries these
-# releases, one for each version, and checks the SHA-256 of the archive.
+# mirror still has the previous release.  In this case the script tries the
+# releases below, one for each major version, and checks the archive's SHA-256.
 declare -A known_releases=([15]=15.18 [17]=17.11 [18]=18.6)
 declare -A known_sums=(
 	[15]=11df0df97fe3ea4ba9a791faaf39cee1d2fe571e78885b5b55d8517d27c323b4
@@ -45,9 +45,9 @@ mirror()
 		grep -oE 'https?://[^ ]+/debian/?([[:space:]]|$)' | head -n 1 | tr -d '[:space:]'
 }
 
-# download_source MAJOR MIRROR: download the archive that apt finds, or else the
-# known release, into this directory.  fetch_source calls this function and sets
-# $options.
+# download_source MAJOR MIRROR: download the archive that apt finds or, if that
+# fails, the known release, into this directory.  fetch_source calls this
+# function and sets $options.
 download_source()
 {
 	local major=$1 archive

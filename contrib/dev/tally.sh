@@ -47,9 +47,10 @@ result()
 	fi
 }
 
-# count LOG STATUS: add a log's test lines to the totals.  The log can be TAP,
-# or in either format of pg_regress (15; 16 and later).  If a program failed
-# without naming a failed test, the failure counts as one failed test.
+# count LOG STATUS: add a log's test lines to the totals.  The log can be in
+# the TAP format, in the format of pg_regress 15, or in the format of pg_regress
+# 16 and later.  If a program failed without naming a failed test, the failure
+# counts as one failed test.
 count()
 {
 	local good bad
@@ -104,7 +105,7 @@ may_log()
 }
 
 # log_findings ALLOWED LOG...: print the forbidden messages in these logs,
-# except lines that match ALLOWED, which may be empty; succeed if it finds none
+# except lines that match ALLOWED, which may be empty; succeed if there are none
 log_findings()
 {
 	local allowed=$1 found
