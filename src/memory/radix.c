@@ -182,7 +182,7 @@ differing_bits(const uint64 *entries, int64 n, const int64 stride, int word)
 
 /*
  * RadixSort: the state that all levels of recursion share.  Each level uses
- * counters from the front of 'counters' until it has sorted its buckets.
+ * counters from the front of 'counters' until its buckets are sorted.
  */
 typedef struct RadixSort
 {
@@ -348,7 +348,7 @@ permute(uint64 *entries, int64 n, const int stride, const Digit *digit,
 }
 
 /*
- * Order the buckets in 'entries', most of which are small.  One insertion sort
+ * Order the buckets in 'entries'.  Most buckets are small.  One insertion sort
  * orders many adjacent small buckets; sort_level orders each larger bucket.
  */
 static pt_inline void

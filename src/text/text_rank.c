@@ -390,7 +390,7 @@ agrees(TextRanks *ranks)
 	return true;
 }
 
-/* True if text_unit.c may know a collation's order: it is ICU's, in UTF-8. */
+/* True for ICU's collations in UTF-8: text_unit.c may know their order. */
 static bool
 is_icu(Oid collation)
 {
@@ -506,8 +506,8 @@ typedef struct TextCompare
 	SortSupportData full;		/* comparison function of the type */
 	TextRanks  *ranks;
 	TextForm	form;			/* TEXT_VARLENA or TEXT_PADDED */
-	uint64		compared;		/* pairs compared by ranks after the first
-								 * BOTH_FIRST */
+	uint64		compared;		/* number of pairs compared by ranks, not
+								 * counting the first BOTH_FIRST */
 	CompareFailure *failure;	/* where to report a contradiction */
 } TextCompare;
 

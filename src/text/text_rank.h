@@ -70,7 +70,7 @@ extern TextDistrust ptsort_distrusted;
 /*
  * text_rank_distrust stops this process from creating more orders from the
  * tables of a collation.  It also stores the collation in *ptsort_report_to
- * unless the pointer is NULL, as it is at first.  Returns false in a parallel
+ * unless the pointer is NULL (its initial value).  Returns false in a parallel
  * worker with a NULL pointer: the leader then does not learn of the collation.
  */
 extern bool text_rank_distrust(Oid collation);
