@@ -141,23 +141,23 @@ extern bool key_words_are_quick(const PtSortKey *key);
 /*
  * The following functions are for keys whose 'learning' is true at creation.
  *
- * key_can_learn returns true if the key can learn.  For bytewise strings it
- * always can; for other strings it needs the tables of the collation.  ICU's
- * tables are slow to load, so the key can learn from them only if this process
- * already loaded them or there are 'many' values.
+ * key_can_learn returns true if the key can learn.  Learning from bytewise
+ * strings is always possible; for other strings it needs the collation's
+ * tables.  ICU's tables are slow to load, so the key can learn from them only
+ * if this process already loaded them or there are 'many' values.
  *
- * key_begin_learning makes the key sample the values for which it makes words
- * from then on.  Before this call, learning costs nothing.
+ * After key_begin_learning, the key samples the values for which it makes
+ * words.  Before this call, learning costs nothing.
  *
  * key_adopt gives the key a sample that text_code_export made in another
  * process.  The key then learns the same code as that process.
  *
  * key_learn learns from the sample.  Learning may reduce the number of words.
  *
- * key_forgo_learning ends learning without a result: from then on the key
- * makes words without a code.  If 'compare', it makes no words of text that is
- * not bytewise, because comparing is cheaper than making words.  Returns true
- * if the caller should make earlier words again because new ones carry more
+ * key_forgo_learning ends learning without a result: from then on the key makes
+ * words without a code.  If 'compare', it makes no words of text that is not
+ * bytewise, because comparing is cheaper than making words.  Returns true if
+ * the caller should make earlier words again because new words carry more
  * information.
  */
 extern bool key_can_learn(PtSortKey *key, bool many);

@@ -49,7 +49,7 @@ word_from_signed(int64 value)
 
 /*
  * Map a float to an integer with the same order.  As in the operator class, the
- * two zeros are equal, and all NaNs are equal and greater than everything else.
+ * two zeros are equal, and all NaNs are equal and greater than infinity.
  */
 static inline uint64
 word_from_float(float8 value)

@@ -21,8 +21,8 @@
  * sorts.  With that array the radix sort is stable, so a stable sort need not
  * sort entries with equal words by their places.
  *
- * memsort fills chunks strictly in the order of their list, so the place of a
- * tuple shows when the caller put the tuple.
+ * memsort fills chunks strictly in the order of their list, so the places of
+ * tuples show the order in which the caller put the tuples.
  *
  *-------------------------------------------------------------------------
  */

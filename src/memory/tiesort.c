@@ -27,8 +27,8 @@
 #include "util.h"
 
 /*
- * Number of tuples in a block.  The caller put them one after the other, so a
- * block of 60-byte tuples takes half of a 512 kB second-level cache.
+ * Number of tuples in a block.  The caller put the tuples one after the other,
+ * so a block of 60-byte tuples takes half of a 512 kB second-level cache.
  */
 #define BLOCK_TUPLES	4096
 

@@ -12,8 +12,8 @@
  * word consists of these bytes.  Copying bytes is much faster than coding.
  *
  * The weight of a character outside the sample may lie between two weights of
- * the sample.  The string's code then ends with the upper of these two weights,
- * and the string's word is a lower bound for the strings with the upper weight.
+ * the sample.  The code of a string with this character ends with the upper
+ * weight, and its word is a lower bound for strings with the upper weight.
  *
  *-------------------------------------------------------------------------
  */
@@ -552,7 +552,7 @@ code_prefix(TextCode *code)
 	}
 }
 
-/* Count the symbols of a string in the model. */
+/* Count the symbols of a string for the model. */
 static void
 count_string(TextCode *code, TextCounts *counts, const char *string,
 			 int length)
@@ -576,7 +576,7 @@ count_string(TextCode *code, TextCounts *counts, const char *string,
 		text_model_count(counts, TEXT_MODEL_END);
 }
 
-/* Count every 'part'-th string of the sample in the model. */
+/* Count the symbols of every 'part'-th string of the sample for the model. */
 static void
 count_sample(TextCode *code, TextCounts *counts, int part)
 {

@@ -476,11 +476,11 @@ text_rank_is_ready(TextRanks *ranks, bool read)
 /*
  * Comparing values
  *
- * Neighbours in an index often share long prefixes, and strcoll() processes
- * the whole prefix.  ptsort calls strcoll() only where the tables do not prove
- * its result.  ICU skips shared prefixes itself, but comparing by its tables
- * is still faster.  The collation "C" compares bytes.  citext and name keep
- * their own comparisons.
+ * Neighbours in an index often share long prefixes, and strcoll() processes the
+ * whole prefix.  ptsort calls strcoll() only where the tables do not prove its
+ * result.  ICU skips shared prefixes itself, but ptsort's comparison by ICU's
+ * tables is still faster than ICU's own.  The collation "C" compares bytes.
+ * citext and name keep their own comparisons.
  *
  * Anyone can write a locale.  The server once assumed that strxfrm() agrees
  * with strcoll(), and some locales of some C libraries corrupted indexes

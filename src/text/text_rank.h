@@ -129,7 +129,7 @@ extern bool text_rank_character(const TextRanks *ranks, const char *character,
 /*
  * text_rank_continues returns true if 'next' may belong to an element that
  * begins with 'byte', an ASCII character.  (The C library's tables tell only
- * whether 'next' may belong to any element that begins before it.)
+ * whether 'next' may belong to any element that begins before 'next'.)
  */
 extern bool text_rank_continues(const TextRanks *ranks, char byte, char next);
 

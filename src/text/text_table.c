@@ -83,7 +83,7 @@ match_sequence(const CollateTables *tables, const Sequence *sequence,
 }
 
 /*
- * Returns the element at 'string', whose first byte begins longer elements too.
+ * Returns the element at 'string'; its first byte also begins longer elements.
  * The search ends because the last sequence of a list always matches.
  */
 static KeptElement

@@ -9,8 +9,8 @@
  * change places (text_icu.c), even if they do not.  The ranks of a string are
  * the concatenated ranks of its units.
  *
- * A cache holds ICU's data about characters and short units.  On a collision,
- * a new entry replaces the old one, so memory is limited.  All sorts of a
+ * A cache holds ICU's data about characters and short units.  On a collision, a
+ * new entry replaces the old one, so the cache does not grow.  All sorts of a
  * process share the cache.
  *
  *-------------------------------------------------------------------------
@@ -93,8 +93,8 @@ next_character(UnitTable *table, const char **string, const char *end)
 }
 
 /*
- * True if two consecutive characters may have other weights together than on
- * their own.
+ * True if the weights of two consecutive characters may differ from the weights
+ * of each character alone.
  */
 static bool
 joins(const UnitTable *table, const IcuCharacter *character,
