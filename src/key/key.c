@@ -115,9 +115,9 @@ has_word(const PtSortKey *key)
 /*
  * Pack the leading columns that can be packed, and a word of the next column if
  * that column has one.  If the result is one column of 64 bits or more, use an
- * unpacked word instead: it carries as much information and needs no null bit.
- * A narrower column has room for the null bit.  With a null bit, equal words
- * mean equal values, so ties need no comparison.
+ * unpacked word instead.  The unpacked word carries as much information as the
+ * pack and needs no null bit.  A narrower column has room for the null bit.
+ * With a null bit, equal words mean equal values, so ties need no comparison.
  */
 static void
 pack_columns(PtSortKey *key, const KeyColumn *columns, bool is_all)
@@ -209,7 +209,7 @@ find_string(PtSortKey *key, const KeyColumn *columns)
 	}
 }
 
-/* Make a key of these columns.  If 'is_all', tuples have no other columns. */
+/* Make a key of these columns; 'is_all' if tuples have only these columns. */
 static PtSortKey *
 make_key(int ncolumns, KeyColumn *columns, bool is_all)
 {
@@ -295,7 +295,7 @@ key_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first)
 	return key;
 }
 
-/* Make the words of a non-null value, in ascending order. */
+/* Make the words of a non-null value for ascending order. */
 static inline void
 ascending_words(PtSortKey *key, Datum value, uint64 *words)
 {

@@ -32,8 +32,8 @@ typedef struct SortKeyWord
 	TextForm	form;			/* form of the values for that code */
 	TextRanks  *ranks;			/* order of these values; NULL: bytewise */
 	TextCode   *code;			/* makes one or two words; NULL before
-								 * learning.  If there are ranks, words are 0
-								 * without a code */
+								 * learning.  If 'ranks' is set, words
+								 * without a code are 0 */
 	int			nwords;
 	bool		reverse;		/* descending */
 	uint64		null_word;		/* smallest or largest */
@@ -52,10 +52,10 @@ typedef struct PtSortKey
 								 * do not contradict the order */
 	Size		limit;			/* bytes that learning may use; the result
 								 * needs less */
-	KeyPack		pack;			/* used if exact, or for several columns; else
-								 * empty */
-	SortKeyWord word;			/* the key's own word, or the last field of
-								 * the pack */
+	KeyPack		pack;			/* used if 'exact', or to pack several columns;
+								 * otherwise empty */
+	SortKeyWord word;			/* word of a key that is not packed, or the
+								 * last field of the pack */
 	int			string_column;	/* index of the column whose bytes first order
 								 * tuples with equal words (see key_string);
 								 * -1: no column */
@@ -85,9 +85,9 @@ extern PtSortKey *key_datum(Oid type, Oid lt_operator, Oid collation,
 
 /*
  * key_words makes the part of an entry that depends on the key columns: the
- * words and, for an exact key, the tail.  It sets the other bits of the tail's
- * word to 0.  It reads the values of the first word_columns columns.  'words'
- * has KEY_ENTRY_WORDS elements.
+ * words and, for an exact key, the tail.  It sets the bits below the tail to 0.
+ * It reads the values of the first word_columns columns.  'words' has
+ * KEY_ENTRY_WORDS elements.
  */
 extern void key_words(PtSortKey *key, const Datum *values,
 					  const bool *isnull, uint64 *words);
@@ -141,23 +141,23 @@ extern bool key_words_are_quick(const PtSortKey *key);
 /*
  * The following functions are for keys whose 'learning' is true at creation.
  *
- * key_can_learn returns true if the key can learn.  For bytewise strings it
- * always can; for other strings it needs the tables of the collation.  ICU's
- * tables are slow to load, so the key can learn from them only if this process
- * already loaded them or there are 'many' values.
+ * key_can_learn returns true if the key can learn.  Learning from bytewise
+ * strings is always possible; for other strings it needs the collation's
+ * tables.  ICU's tables are slow to load, so the key can learn from them only
+ * if this process already loaded them or there are 'many' values.
  *
- * key_begin_learning makes the key sample the values for which it makes words
- * from then on.  Before this call, learning costs nothing.
+ * After key_begin_learning, the key samples the values for which it makes
+ * words.  Before this call, learning costs nothing.
  *
  * key_adopt gives the key a sample that text_code_export made in another
  * process.  The key then learns the same code as that process.
  *
  * key_learn learns from the sample.  Learning may reduce the number of words.
  *
- * key_forgo_learning ends learning without a result: from then on the key
- * makes words without a code.  If 'compare', it makes no words of text that is
- * not bytewise, because comparing is cheaper than making words.  Returns true
- * if the caller should make earlier words again because new ones carry more
+ * key_forgo_learning ends learning without a result: from then on the key makes
+ * words without a code.  If 'compare', it makes no words of text that is not
+ * bytewise, because comparing is cheaper than making words.  Returns true if
+ * the caller should make earlier words again because new words carry more
  * information.
  */
 extern bool key_can_learn(PtSortKey *key, bool many);

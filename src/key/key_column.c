@@ -49,7 +49,7 @@ word_from_signed(int64 value)
 
 /*
  * Map a float to an integer with the same order.  As in the operator class, the
- * two zeros are equal, and all NaNs are equal and greater than everything else.
+ * two zeros are equal, and all NaNs are equal and greater than infinity.
  */
 static inline uint64
 word_from_float(float8 value)
@@ -139,8 +139,8 @@ word_timetz(Datum value, SortSupport ssup)
 /*
  * Sort support functions with comparators of their own, and comparison
  * functions of operator classes without sort support.  A user's operator class
- * with one of these sort support functions gets the same comparator, so the
- * type of that class does not matter.  key_pack.c does not know the comparison
+ * with one of these sort support functions gets that function's comparator, so
+ * the class's type does not matter.  key_pack.c does not know the comparison
  * functions, because values that they consider equal may have different images.
  */
 static const KnownOrder known_orders[] = {

@@ -28,13 +28,13 @@ typedef struct KeyColumn
 								 * key_column_look_up */
 	Oid			collation;
 	bool		nulls_first;
-	bool		reverse;		/* descending; set for an index only */
+	bool		reverse;		/* true for a descending column of an index */
 	int16		typlen;			/* length of the column's type */
 	bool		typbyval;
 } KeyColumn;
 
 /*
- * WordMaker makes the word of a non-null value, in ascending order.  If the
+ * WordMaker makes the word of a non-null value for ascending order.  If the
  * maker abbreviates, 'ssup' holds the state of abbreviation.
  */
 typedef uint64 (*WordMaker) (Datum value, SortSupport ssup);

@@ -99,7 +99,7 @@ ones(int n)
 	return PG_UINT64_MAX >> (64 - n);
 }
 
-/* Returns the bits of a field to invert. */
+/* Returns a mask of a field's bits that must be inverted. */
 static uint64
 kind_flip(FieldKind kind, bool reverse)
 {

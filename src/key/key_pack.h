@@ -24,12 +24,12 @@
  * A comparison of entries as unsigned integers, first word first, gives the
  * order of their keys and then of their heap TIDs.  The last word is the inline
  * image of the tuple (PtSortVariant.inline_image).  ptsort marks recently dead
- * tuples in unique indexes only.  No other file depends on the layout.
+ * tuples in unique indexes only.  Only key_pack.h and .c use the layout.
  *
  * Loading an index makes one tuple from each entry, with a few shifts and
  * stores for each field.  The place of each field is fixed in tuples without
- * nulls.  Tuples with nulls take a slower path, because their columns have
- * other offsets.
+ * nulls.  Tuples with nulls take a slower path, because nulls change the
+ * offsets of the columns.
  *
  *-------------------------------------------------------------------------
  */
@@ -200,7 +200,7 @@ extern void key_pack_encode(const KeyPack *pack, const Datum *values,
 							uint64 *words);
 
 /*
- * key_pack_word returns the word of a non-null value, in ascending order.  The
+ * key_pack_word returns the word of a non-null value for ascending order.  The
  * word consists of the value's first field alone.
  */
 extern uint64 key_pack_word(FieldKind kind, Datum value);
@@ -285,7 +285,7 @@ key_field_store(const KeyField *field, const uint64 *entry, char *target)
 			break;
 		case FIELD_WORD:
 		case FIELD_NONE:
-			Assert(false);		/* not in an exact key */
+			Assert(false);		/* exact keys have no field of these kinds */
 	}
 }
 

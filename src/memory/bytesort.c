@@ -9,9 +9,9 @@
  * the strings finds the length of their common prefix.  A second pass replaces
  * the word of each entry by the next 8 bytes of its string, and the radix sort
  * orders the entries by this word.  Further passes sort groups that still have
- * equal words by the next bytes.  This is a multikey quicksort with cached
- * words (Ng and Kakehi, "Cache Efficient Radix Sort for String Sorting", 2007).
- * This version partitions by radix sort.
+ * equal words by the next bytes.  The algorithm is a multikey quicksort with
+ * cached words (Ng and Kakehi, "Cache Efficient Radix Sort for String Sorting",
+ * 2007) that partitions by radix sort.
  *
  * Three kinds of byte strings order tuples:
  *
@@ -20,9 +20,9 @@
  * - among equal keys, the last word: the heap TID or, in a stable sort, the
  *   place of the image.  A last word has 8 bytes, so one pass is enough.
  *
- * tiesort.c sorts other keys by comparison; bytesort.c then sorts each group of
- * equal keys by image or last word.  With at most FEW_KEYS distinct keys, the
- * sort by comparison needs at most two comparisons per tuple.
+ * tiesort.c sorts keys without a string by comparison; bytesort.c then sorts
+ * each group of equal keys by image or last word.  With at most FEW_KEYS
+ * distinct keys, tiesort.c needs at most two comparisons per tuple.
  *
  * Zeros pad the end of a string.  So equal words whose last byte is zero may
  * belong to equal strings, or to strings that contain zeros (bytea).
@@ -47,7 +47,7 @@ typedef struct ByteSort
 {
 	const EntrySort *es;
 	bool		images;			/* true: by images; false: by the key string */
-	uint64		head_mask;		/* bits of the first word to sort by */
+	uint64		head_mask;		/* bits of a string's first word that count */
 	uint64		mask;			/* all bits if descending, else 0 */
 } ByteSort;
 

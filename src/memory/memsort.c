@@ -21,8 +21,8 @@
  * sorts.  With that array the radix sort is stable, so a stable sort need not
  * sort entries with equal words by their places.
  *
- * memsort fills chunks strictly in the order of their list, so the place of a
- * tuple shows when the caller put the tuple.
+ * memsort fills chunks strictly in the order of their list, so the places of
+ * tuples show the order in which the caller put the tuples.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,8 +39,8 @@
 #include "utils/memutils.h"
 
 /*
- * The first entries, the first chunk and everything else fit in the keeper
- * block of the memory context, so a sort of few tuples allocates nothing else.
+ * The keeper block of the memory context has room for the MemSort, the first
+ * entries and the first chunk, so a sort of few tuples needs no other block.
  */
 #define FIRST_ENTRIES	RADIX_FEW_ENTRIES
 #define FIRST_CHUNK		(MIN_CHUNK / 8)
@@ -200,8 +200,8 @@ resize_entries(MemSort *ms, int64 room)
 
 /*
  * Make room for another entry.  The array doubles while the budget allows it.
- * Then the array grows once more, to the number of entries that the rest of the
- * budget can hold at the mean tuple size.
+ * When the budget is too small for doubling, the array grows once more, by the
+ * number of tuples of mean size that the rest of the budget can hold.
  */
 static bool
 grow_entries(MemSort *ms)
@@ -210,7 +210,7 @@ grow_entries(MemSort *ms)
 	int64		more = Min(ms->room, rest / memsort_tuple_cost(ms));
 
 	if (ms->room < MIN_ENTRIES)
-		more = ms->room;		/* this takes little memory */
+		more = ms->room;		/* the doubled array is still small */
 	else if (more < MIN_ENTRIES / 8 && ms->count > 0)
 		return false;
 	resize_entries(ms, ms->room + Max(more, 1));

@@ -102,7 +102,7 @@ extern void memsort_sort(MemSort *ms);
 
 /*
  * memsort_compact frees the images of entries that the caller removed, and
- * restores the input order of the others.
+ * restores the input order of the remaining entries.
  */
 extern void memsort_compact(MemSort *ms);
 

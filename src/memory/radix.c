@@ -4,11 +4,11 @@
  *	  Sort entries of a few 64-bit words by those words.
  *
  * A most significant digit radix sort between two arrays that swap roles at
- * each level.  Each level skips the bits, at any position, that all entries of
- * a bucket share.  So clustered keys need no more levels than random keys.
- * When a word is used up, the sort goes on with the next word.  Ten million
- * random words take two levels of 11 bits each.  Buckets are then so small that
- * one insertion sort over many buckets finishes them.  The sort also recognises
+ * each level.  Each level skips all bits that the entries of a bucket share, at
+ * any position.  So clustered keys need no more levels than random keys.  When
+ * a word is used up, the sort goes on with the next word.  Ten million random
+ * words take two levels of 11 bits each.  Buckets are then so small that one
+ * insertion sort over many buckets finishes them.  The sort also recognises
  * input in order or in reverse order; this test costs very little.
  *
  * The first level moves entries all over memory; later levels stay in cache.
@@ -20,7 +20,7 @@
  * takes longer, but the kernel may need even more time to provide memory for a
  * full second array.
  *
- * No input is a bad case: each level costs O(n) and uses up at least one
+ * There is no bad input: each level costs O(n) and uses up at least one
  * differing bit, normally DIGIT_BITS bits.
  *
  * The functions work for any stride.  The compiler inlines them with constant
@@ -40,7 +40,7 @@
 #define DIGIT_BITS		11
 #define MAX_BUCKETS		(1 << DIGIT_BITS)
 
-/* Bits of a digit in place: more buckets would miss the cache too often. */
+/* Bits of a digit for moves in place; more buckets would miss the cache. */
 #define IN_PLACE_BITS	8
 
 /*
@@ -182,7 +182,7 @@ differing_bits(const uint64 *entries, int64 n, const int64 stride, int word)
 
 /*
  * RadixSort: the state that all levels of recursion share.  Each level uses
- * counters from the front of 'counters' until it has sorted its buckets.
+ * counters from the front of 'counters' until its buckets are sorted.
  */
 typedef struct RadixSort
 {
@@ -348,7 +348,7 @@ permute(uint64 *entries, int64 n, const int stride, const Digit *digit,
 }
 
 /*
- * Order the buckets in 'entries', most of which are small.  One insertion sort
+ * Order the buckets in 'entries'.  Most buckets are small.  One insertion sort
  * orders many adjacent small buckets; sort_level orders each larger bucket.
  */
 static pt_inline void

@@ -13,9 +13,9 @@
  *
  * If there are few distinct keys, tiesort_few_keys finds each tuple's key by
  * binary search among the keys found before, with at most two comparisons.  It
- * then distributes the entries by key, like a radix sort by a digit.  The first
- * tuple with one key too many ends the attempt.  This tuple is one of the first
- * in the input, unless few keys are much more frequent than all others.
+ * then distributes the entries by key, like a radix sort by a digit.  A tuple
+ * with key number FEW_KEYS + 1 ends the attempt.  This tuple is one of the
+ * first in the input, unless few keys are much more frequent than all others.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,8 +27,8 @@
 #include "util.h"
 
 /*
- * Number of tuples in a block.  The caller put them one after the other, so a
- * block of 60-byte tuples takes half of a 512 kB second-level cache.
+ * Number of tuples in a block.  The caller put the tuples one after the other,
+ * so a block of 60-byte tuples takes half of a 512 kB second-level cache.
  */
 #define BLOCK_TUPLES	4096
 

@@ -8,12 +8,12 @@
  * If nearly all strings of the sample share a prefix, ptsort codes the prefix
  * once.  Coding a string with this prefix starts from the prefix's interval.
  *
- * If the first eight bytes distinguish nearly all strings of the sample, they
- * form the bytewise word.  Copying bytes is much faster than coding.
+ * If the first eight bytes distinguish nearly all strings of the sample, the
+ * word consists of these bytes.  Copying bytes is much faster than coding.
  *
  * The weight of a character outside the sample may lie between two weights of
- * the sample.  The string's code then ends with the upper of these two weights,
- * and the string's word is a lower bound for the strings with the upper weight.
+ * the sample.  The code of a string with this character ends with the upper
+ * weight, and its word is a lower bound for strings with the upper weight.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,9 +29,10 @@
 #include "utils/memutils.h"
 
 /*
- * Shares of the memory limit for learning.  The model's tables get more of the
- * memory that they need than the sample does: they distinguish more strings
- * than a larger sample would.  Choosing symbols uses the model's share.
+ * Shares of the memory limit for learning.  The tables get a larger part of
+ * TEXT_MODEL_MEMORY than the sample gets of TEXT_SAMPLE_MEMORY, because the
+ * tables distinguish more strings than a larger sample would.  Choosing symbols
+ * uses the model's share.
  */
 #define SAMPLE_LIMIT(limit)		Min((limit) / 2, TEXT_SAMPLE_MEMORY)
 #define MODEL_LIMIT(limit)		Min((limit) / 8 * 3, TEXT_MODEL_MEMORY)
@@ -68,7 +69,7 @@ typedef struct TextPrefix
 {
 	int			length;			/* 0: there is no prefix */
 	char		bytes[TEXT_SAMPLE_BYTES];
-	CodeInterval interval;		/* all strings that begin with the prefix */
+	CodeInterval interval;		/* interval of all strings with the prefix */
 } TextPrefix;
 
 /* Maximum length in bytes of a string in the memo. */
@@ -111,8 +112,8 @@ struct TextCode
 	int			nwords;
 	TextPrefix	prefix;
 	TextSymbols *symbols;		/* symbols of the collation's weights */
-	TextModel  *model;			/* NULL, like 'symbols', before learning and
-								 * if plain */
+	TextModel  *model;			/* 'symbols' and 'model' are NULL
+								 * before learning, and if 'plain' */
 	TextSample	sample;
 	TextMemo   *memo;			/* words of short strings; NULL before the
 								 * first short string */
@@ -261,9 +262,9 @@ code_bytes(const TextCode *code, CodeInterval *interval, const char *string,
 	const TextSymbols *symbols = code->symbols;
 	TextContext here = interval->context;
 	uint64		range = interval->range;
-	uint64		offset = 0;		/* from the interval's lower end */
+	uint64		offset = 0;		/* of the range, from interval->low */
 
-	/* at this number of bits or less, refill() must extend the range */
+	/* if the range has at most this number of bits, refill() must extend it */
 	const int	spent = shift > 0 ? 32 : TEXT_MODEL_BITS + 1;
 
 	for (; string < end && range >> spent != 0; string++)
@@ -425,7 +426,7 @@ memo_entry(TextMemo *memo, const char *string, int length, bool *found)
 	return entry;
 }
 
-/* Copy a short string's words from the memo.  Make words that it lacks. */
+/* Copy a short string's words from the memo.  Make missing words first. */
 static inline void
 memo_words(TextCode *code, const char *string, int length, uint64 *words)
 {
@@ -551,7 +552,7 @@ code_prefix(TextCode *code)
 	}
 }
 
-/* Count the symbols of a string in the model. */
+/* Count the symbols of a string for the model. */
 static void
 count_string(TextCode *code, TextCounts *counts, const char *string,
 			 int length)
@@ -575,7 +576,7 @@ count_string(TextCode *code, TextCounts *counts, const char *string,
 		text_model_count(counts, TEXT_MODEL_END);
 }
 
-/* Count every 'part'-th string of the sample in the model. */
+/* Count the symbols of every 'part'-th string of the sample for the model. */
 static void
 count_sample(TextCode *code, TextCounts *counts, int part)
 {

@@ -175,8 +175,8 @@ struct IcuCollation
 	bool		contradicts;	/* true if the collation contradicts itself,
 								 * see the file comment */
 	uint32		variable_top;	/* 0: blanks and punctuation have weights */
-	USet	   *begins;			/* characters of contractions except the last */
-	USet	   *continues;		/* characters after the first of contractions */
+	USet	   *begins;			/* characters before a contraction's last */
+	USet	   *continues;		/* characters after a contraction's first */
 	uint64		joined[128][2]; /* bit b of joined[a]: ASCII character b may
 								 * follow a in a contraction */
 	int			nscripts;		/* 0: no script is reordered */
@@ -468,7 +468,7 @@ note_contraction(IcuCollation *icu, const UChar *string, int length)
 
 /*
  * Returns the first byte of a text's sort key.  Returns -1 unless the key's
- * only primary weight matches 'weight' in all other bytes.
+ * only primary weight matches 'weight' in all bytes after the first.
  */
 static int
 key_first_byte(const IcuCollation *icu, const UChar *string, int length,
@@ -491,7 +491,7 @@ key_first_byte(const IcuCollation *icu, const UChar *string, int length,
 
 /*
  * Record the first weight of a script, and the shift to its new first byte.
- * Returns false if ICU's data do not show both.
+ * Returns false if ICU's data do not show the weight or the shift.
  */
 static bool
 note_script(IcuCollation *icu, const UChar *string, int length)
@@ -519,8 +519,9 @@ compare_scripts(const void *a, const void *b)
 }
 
 /*
- * Record all contractions and, if 'reorders', the scripts among them.  Returns
- * false if ICU fails or the data does not have the expected form.
+ * Record contractions and, if 'reorders', the scripts of those with
+ * SCRIPT_MARK.  Returns false if ICU fails or the data does not have the
+ * expected form.
  */
 static bool
 note_contractions(IcuCollation *icu, USet *contractions, bool reorders)
@@ -589,7 +590,7 @@ read_collation(IcuCollation *icu)
 										 &error);
 	icu->elements = f->ucol_openElements(collator, icu->text, 0, &error);
 	result = error <= 0;
-	/* ICU sets 'error' if there are reorder codes, because the room is 0 */
+	/* ICU sets 'error' if there are reorder codes: the array has no room */
 	reorders = result &&
 		f->ucol_getReorderCodes(collator, NULL, 0, &error) > 0;
 	result = result && note_contractions(icu, contractions, reorders);

@@ -92,7 +92,7 @@ text_icu_code_point(const char **string, const char *end)
 }
 
 /*
- * The functions below are those of text_rank.h for ICU's collations.
+ * The functions below implement those of text_rank.h for ICU's collations.
  * UnitTable: what this process knows about one of these collations.
  */
 typedef struct UnitTable UnitTable;

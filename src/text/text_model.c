@@ -18,8 +18,8 @@
  * pass counts contexts in 'tables'.  A count stops at the maximum: a context
  * with this count is certainly frequent enough.  The second pass counts symbols
  * in 'parts'.  When a count reaches the maximum, all counts of its table are
- * halved.  A symbol is counted in one table only.  At the end, text_model_end
- * adds the counts of longer contexts to those of shorter contexts.
+ * halved.  Each occurrence of a symbol counts in one table only.  Finally
+ * text_model_end adds the counts of longer contexts to those of shorter ones.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,15 +30,13 @@
 /* Number of occurrences that the model adds to each table. */
 #define BELIEF			2.0
 
-/*
- * Minimum count in the first pass for a context of two symbols to get a table.
- */
+/* Minimum first-pass count for a context of two symbols to get a table. */
 #define LEAST_SEEN		(32 / TEXT_MODEL_PART)
 
 /* Maximum number of tables; more would not fit in the CPU cache. */
 #define MAX_TABLES		1024
 
-/* With more symbols than this, contexts of two symbols rarely repeat. */
+/* With more than MAX_SYMBOLS_TWO symbols, contexts of two rarely repeat. */
 #define MAX_SYMBOLS_TWO	(TEXT_MODEL_MAX_SYMBOLS / 2)
 
 /* Number of strings whose prefixes text_sample_prefix tries. */
@@ -279,7 +277,7 @@ text_model_choose(TextCounts *counts)
 	model->parts = palloc0(model->ntables * table_size(model));
 }
 
-/* Add a table's counts, which exclude longer contexts that have tables. */
+/* Add a table's counts to sums[]; they exclude longer contexts with tables. */
 static void
 add_counts(uint32 *sums, const TextModel *model, int table)
 {
@@ -339,7 +337,7 @@ set_tables(TextModel *model, int last, const double *zero)
 	int			n = model->nsymbols;
 	int			table_one = last + 1;
 	const uint16 *tables = model->tables + last;	/* indexed by n times the
-													 * symbol before */
+													 * symbol before 'last' */
 	uint32		sums[TEXT_MODEL_MAX_SYMBOLS] = {0};
 	double		one[TEXT_MODEL_MAX_SYMBOLS] = {0};
 

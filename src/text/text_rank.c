@@ -390,7 +390,7 @@ agrees(TextRanks *ranks)
 	return true;
 }
 
-/* True if text_unit.c may know a collation's order: it is ICU's, in UTF-8. */
+/* True for ICU's collations in UTF-8: text_unit.c may know their order. */
 static bool
 is_icu(Oid collation)
 {
@@ -476,11 +476,11 @@ text_rank_is_ready(TextRanks *ranks, bool read)
 /*
  * Comparing values
  *
- * Neighbours in an index often share long prefixes, and strcoll() processes
- * the whole prefix.  ptsort calls strcoll() only where the tables do not prove
- * its result.  ICU skips shared prefixes itself, but comparing by its tables
- * is still faster.  The collation "C" compares bytes.  citext and name keep
- * their own comparisons.
+ * Neighbours in an index often share long prefixes, and strcoll() processes the
+ * whole prefix.  ptsort calls strcoll() only where the tables do not prove its
+ * result.  ICU skips shared prefixes itself, but ptsort's comparison by ICU's
+ * tables is still faster than ICU's own.  The collation "C" compares bytes.
+ * citext and name keep their own comparisons.
  *
  * Anyone can write a locale.  The server once assumed that strxfrm() agrees
  * with strcoll(), and some locales of some C libraries corrupted indexes
@@ -506,8 +506,8 @@ typedef struct TextCompare
 	SortSupportData full;		/* comparison function of the type */
 	TextRanks  *ranks;
 	TextForm	form;			/* TEXT_VARLENA or TEXT_PADDED */
-	uint64		compared;		/* pairs compared by ranks after the first
-								 * BOTH_FIRST */
+	uint64		compared;		/* number of pairs compared by ranks, not
+								 * counting the first BOTH_FIRST */
 	CompareFailure *failure;	/* where to report a contradiction */
 } TextCompare;
 

@@ -70,7 +70,7 @@ extern TextDistrust ptsort_distrusted;
 /*
  * text_rank_distrust stops this process from creating more orders from the
  * tables of a collation.  It also stores the collation in *ptsort_report_to
- * unless the pointer is NULL, as it is at first.  Returns false in a parallel
+ * unless the pointer is NULL (its initial value).  Returns false in a parallel
  * worker with a NULL pointer: the leader then does not learn of the collation.
  */
 extern bool text_rank_distrust(Oid collation);
@@ -129,7 +129,7 @@ extern bool text_rank_character(const TextRanks *ranks, const char *character,
 /*
  * text_rank_continues returns true if 'next' may belong to an element that
  * begins with 'byte', an ASCII character.  (The C library's tables tell only
- * whether 'next' may belong to any element that begins before it.)
+ * whether 'next' may belong to any element that begins before 'next'.)
  */
 extern bool text_rank_continues(const TextRanks *ranks, char byte, char next);
 

@@ -23,7 +23,7 @@
 /* All symbols are below this number. */
 #define MAX_SYMBOLS		TEXT_MODEL_MAX_SYMBOLS
 
-/* Maximum number of weights per first symbol; no pair then is PAIR_VARIES. */
+/* Maximum number of weights per first symbol; keeps PAIR_VARIES unused. */
 #define MAX_SHARING		(MAX_SYMBOLS - 2)
 
 /* Empty the tables of characters. */
@@ -249,9 +249,9 @@ count_places(TextSymbols *symbols, const TextSample *sample,
 }
 
 /*
- * Give each place its symbols.  Places that turns[] ranks below 'nalone' by
- * frequency get their own symbols.  Returns false if the places need too many
- * symbols.
+ * Give each place its symbols.  The 'nalone' most frequent places, those with
+ * the lowest turns[], get symbols of their own.  Returns false if the places
+ * need too many symbols.
  */
 static bool
 assign_symbols(TextSymbols *symbols, const uint16 *turns, int nalone)

@@ -57,8 +57,8 @@ typedef struct TextSymbols
 	int			nweights;
 	uint32	   *weights;		/* the learned weights, in order */
 	int			nsymbols;		/* number of symbols in the model */
-	uint16	   *pairs;			/* symbols of each weight and, last, of
-								 * greater weights: see text_symbol_next */
+	uint16	   *pairs;			/* symbols of each weight; the last element is
+								 * for greater weights (text_symbol_next) */
 	uint16		bytes[256];		/* symbols of one-byte characters */
 	uint32		wide[KEPT_CHARACTERS];	/* cached characters of two or three
 										 * bytes: code point and pair */

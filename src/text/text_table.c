@@ -22,10 +22,10 @@
  *
  * A weight is a number, encoded like a character in UTF-8; an element may have
  * several weights.  If the first pass goes forward without positions in all
- * sets of rules, it compares two strings like memcmp() of the elements'
+ * sets of rules, the pass orders two strings as memcmp() orders their elements'
  * concatenated primary weights.
  *
- * ptsort uses no tables of any other form, and none of other C libraries.
+ * ptsort uses no tables of any other form, and no tables of other C libraries.
  *
  *-------------------------------------------------------------------------
  */
@@ -83,7 +83,7 @@ match_sequence(const CollateTables *tables, const Sequence *sequence,
 }
 
 /*
- * Returns the element at 'string', whose first byte begins longer elements too.
+ * Returns the element at 'string'; its first byte also begins longer elements.
  * The search ends because the last sequence of a list always matches.
  */
 static KeptElement
@@ -106,7 +106,7 @@ search_element(const CollateTables *tables, const unsigned char *string,
 /*
  * Returns the cache's entry for the UTF-8 character at 'at'.  Sets *character
  * to the character's bytes, or to 0 for a one-byte character.  (In other
- * encodings these bytes may be no character; the cache is correct for any
+ * encodings these bytes need not be a character; the cache is correct for any
  * bytes.)
  */
 static inline KeptElement *

@@ -120,7 +120,7 @@ text_table_weight_length(unsigned char first)
 		first < 0xF0 ? 3 : first < 0xF8 ? 4 : 0;
 }
 
-/* text_table_element is text_table_next for any byte. */
+/* text_table_element is text_table_next for elements with any first byte. */
 static inline int32
 text_table_element(const CollateTables *tables, const unsigned char **string,
 				   const unsigned char *end)

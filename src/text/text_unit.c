@@ -9,8 +9,8 @@
  * change places (text_icu.c), even if they do not.  The ranks of a string are
  * the concatenated ranks of its units.
  *
- * A cache holds ICU's data about characters and short units.  On a collision,
- * a new entry replaces the old one, so memory is limited.  All sorts of a
+ * A cache holds ICU's data about characters and short units.  On a collision, a
+ * new entry replaces the old one, so the cache does not grow.  All sorts of a
  * process share the cache.
  *
  *-------------------------------------------------------------------------
@@ -93,8 +93,8 @@ next_character(UnitTable *table, const char **string, const char *end)
 }
 
 /*
- * True if two consecutive characters may have other weights together than on
- * their own.
+ * True if the weights of two consecutive characters may differ from the weights
+ * of each character alone.
  */
 static bool
 joins(const UnitTable *table, const IcuCharacter *character,
@@ -161,7 +161,7 @@ unit_end(UnitTable *table, IcuCharacter character, const char *string,
 	return string;
 }
 
-/* Read a unit's ranks from ICU.  Returns false if it has too many to cache. */
+/* Read a unit's ranks from ICU.  Returns false if there are too many ranks. */
 static bool
 read_unit(UnitTable *table, Unit *unit, const char *string, int length)
 {
@@ -287,8 +287,8 @@ next_simple(UnitTable *table, const char **string, const char *end)
 }
 
 /*
- * text_unit_compare: see text_rank_compare.  For units that are not simple, it
- * leaves the comparison to ICU, which is no slower.
+ * text_unit_compare: see text_rank_compare.  If a unit is not simple, ICU
+ * compares the strings, which is no slower than comparing ranks.
  */
 bool
 text_unit_compare(UnitTable *table, int shared, const char *a, int a_length,
