@@ -30,7 +30,7 @@ btpage_rules(BtRules *rules, Relation heap, Relation index, bool allequalimage)
 	rules->heap = heap;
 	rules->index = index;
 	rules->inskey = _bt_mkscankey(index, NULL);
-	/* the server reads this from the metapage, which does not exist yet */
+	/* the server reads this flag from the metapage, which does not exist yet */
 	rules->inskey->allequalimage = allequalimage;
 	rules->leaf_full = BTGetTargetPageFreeSpace(index);
 	rules->upper_full = BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100;
@@ -168,8 +168,8 @@ btpage_add(const BtRules *rules, BtOpenPage *open, IndexTuple itup, Size size,
 
 
 /*
- * Adding entries.  Looping over words and checking for room would be expensive
- * for each single tuple.  So the loops are compiled once for each number of
+ * Adding entries.  Looping over words and checking for room for each single
+ * tuple would be expensive.  So the loops are compiled once for each number of
  * words, and check for room once for many tuples of the same size.
  */
 
