@@ -59,7 +59,7 @@ typedef struct HeapJudge
 	HeapPage	here;
 	int			nitems;			/* tuples to use */
 	int			nlive;			/* tuples that count as live */
-	int			nseen;			/* all tuples; visible tuples with MVCC */
+	int			nseen;			/* all tuples; with MVCC, visible tuples */
 	bool		heap_only;		/* some tuples to use are heap-only */
 	bool		broken_chain;
 	OffsetNumber offsets[MaxHeapTuplesPerPage];
