@@ -42,7 +42,7 @@ typedef struct DebugSettings
 								 * learn; -1: it learns if learning pays */
 	bool		leader_participates;	/* the leader, too, puts tuples */
 	bool		server_pages;	/* let the server judge every page, except in
-								 * CONCURRENTLY */
+								 * CONCURRENTLY builds */
 	bool		all_workers;	/* start all allowed workers, even if they do
 								 * not pay off */
 } DebugSettings;

@@ -12,8 +12,8 @@
  * siblings (btbuild.h), and the scan also puts tuples into a sort for each
  * sibling.  A build that loads waiting runs does not scan.
  *
- * If a collation contradicts its own tables, the sort fails.  Then the leader
- * empties the index and starts the build over without the tables.
+ * If a collation contradicts its tables (text_rank.h), the sort fails.  Then
+ * the leader empties the index and starts over without the tables.
  *
  *-------------------------------------------------------------------------
  */

@@ -109,8 +109,8 @@ extern void siblings_describe(WaitingRuns *runs, Relation heap);
 
 /*
  * siblings_keep makes the runs wait for their build.  Call it after all
- * participants announced their runs.  If a sort failed or no more runs can
- * wait, siblings_keep detaches the segment instead.
+ * participants announced their runs.  If a sort failed or the list of waiting
+ * runs is full, siblings_keep detaches the segment instead.
  */
 extern void siblings_keep(const WaitingRuns *runs);
 

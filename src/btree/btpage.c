@@ -72,7 +72,7 @@ btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno, uint32 level)
  */
 
 /*
- * True if a tuple of 'size' bytes may go to the page, by nbtree's rules.  A
+ * True if nbtree's rules allow adding a tuple of 'size' bytes to the page.  A
  * leaf keeps room for the heap TID that its high key may need.  The fillfactor
  * is a soft limit: a page with fewer than two items ignores it.  The last
  * item's posting list does not count, because a high key has no posting list.
@@ -228,7 +228,7 @@ add_entries(BtOpenPage *open, const KeyPack *pack, const uint64 *entry, int n,
 	return i;
 }
 
-/* Like btpage_fill.  The compiler knows nwords as a constant. */
+/* Like btpage_fill.  nwords is a compile-time constant. */
 static pg_attribute_always_inline int
 fill(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
 	 const uint64 *entries, int n, bool *full, int nwords)

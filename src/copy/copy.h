@@ -62,9 +62,8 @@ typedef struct CopyShared
 /*
  * tablecopy_run fills the empty new table of 'rules' as the server's
  * heapam_relation_copy_for_cluster() does when it sorts, and adds to the
- * caller's counters.  It logs the start and end lines.  On success, it
- * publishes its report for ptsort_last_copy(); the report counts pages of the
- * table.
+ * caller's counters.  Logs the start and end lines and, on success, publishes
+ * its report for ptsort_last_copy(); the report counts the table's pages.
  */
 extern void tablecopy_run(const CopyRules *rules, Relation index,
 						  const BtBuildRequest *request, double *num_tuples,

@@ -151,8 +151,7 @@ copy_fill(Team *team)
 
 /*
  * Returns the next row version of a slice, or NULL.  Adds every BTREPORT_STEP
- * row versions to CopyShared.written; the leader reports that total as
- * progress.
+ * row versions to CopyShared.written, which the leader reports as progress.
  */
 static inline HeapTuple
 next_row(Copier *self)
