@@ -72,8 +72,8 @@ struct BtLoad
 	MemoryContext cxt;			/* for all memory of this load */
 	BtRules		rules;
 	BtWriter	writer;
-	BtLevel		leaf;			/* current slice's leaf level; the index's in a
-								 * sole participant or while stitching */
+	BtLevel		leaf;			/* current slice's leaf level; the index's in
+								 * a sole participant or while stitching */
 	BtPending	pending;		/* used only if the index is deduplicated */
 
 	/* The current slice, if it will be stitched: */
