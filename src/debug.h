@@ -36,15 +36,15 @@ typedef struct DebugSettings
 									 * the true number */
 	int			spill_entries;	/* number of entries in an initial run */
 	int			merge_order;	/* maximum number of runs in a merge */
-	int			slices;			/* number of slices of the final merge,
-								 * however small */
+	int			slices;			/* number of slices of the final merge, even
+								 * if they are small */
 	int			learn_tuples;	/* minimum number of tuples for a sort to
-								 * learn; -1: if learning pays */
+								 * learn; -1: it learns if learning pays */
 	bool		leader_participates;	/* the leader, too, puts tuples */
 	bool		server_pages;	/* let the server judge every page, except in
-								 * CONCURRENTLY */
+								 * CONCURRENTLY builds */
 	bool		all_workers;	/* start all allowed workers, even if they do
-								 * not pay */
+								 * not pay off */
 } DebugSettings;
 
 extern DebugSettings ptsort_debug;

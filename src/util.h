@@ -41,7 +41,7 @@ pt_bytes_word(const char *at)
 	return pg_ntoh64(word);
 }
 
-/* pt_tid_word returns a TID as a word that orders as ItemPointerCompare(). */
+/* pt_tid_word returns a TID as a word in the order of ItemPointerCompare(). */
 static inline uint64
 pt_tid_word(const ItemPointerData *tid)
 {

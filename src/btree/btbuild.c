@@ -12,8 +12,8 @@
  * siblings (btbuild.h), and the scan also puts tuples into a sort for each
  * sibling.  A build that loads waiting runs does not scan.
  *
- * If a collation contradicts its own tables, the sort fails.  Then the leader
- * empties the index and starts the build over without the tables.
+ * If a collation contradicts its tables (text_rank.h), the sort fails.  Then
+ * the leader empties the index and starts over without the tables.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,7 +44,7 @@ typedef struct Sibling
 {
 	Relation	index;
 	IndexInfo  *index_info;
-	dsm_segment *segment;		/* of the sibling's sort */
+	dsm_segment *segment;		/* segment of the sibling's sort */
 	PtSort	   *sort;
 } Sibling;
 
@@ -91,7 +91,7 @@ extern PGDLLEXPORT void ptsort_btbuild_worker_main(dsm_segment *segment,
  */
 
 /*
- * Make an index a sibling.  The caller attached the segment of its sort.
+ * Make an index a sibling.  The caller attached 'segment' for the sort.
  */
 static void
 add_sibling(BtBuild *self, Relation index, bool check_unique,
@@ -107,9 +107,9 @@ add_sibling(BtBuild *self, Relation index, bool check_unique,
 }
 
 /*
- * Turn the candidates into siblings, in their order.  Stop if the server has no
- * segment for a candidate's runs, or if the budget has no room for the
- * candidate's sort.  Without workers, drop all siblings.
+ * Turn the candidates into siblings, in the candidates' order.  Stop if the
+ * server has no segment for a candidate's runs, or if the budget has no room
+ * for the candidate's sort.  Without workers, drop all siblings.
  */
 static void
 btbuild_prepare(Team *team, int processes)
@@ -379,7 +379,7 @@ load_tuples(const Team *team, BtLoad *load)
 	report_tuples(team, load);
 }
 
-/* Like load_tuples, for exact keys: adds entries in bulk, not index tuples. */
+/* Add the sort's current slice in bulk, as entries of an exact key. */
 static void
 load_entries(const Team *team, BtLoad *load, const KeyPack *pack)
 {
@@ -512,7 +512,7 @@ add_costs(PtParallelStats *sum, const PtParallelStats *stats)
 	sum->sort.comparisons += stats->sort.comparisons;
 }
 
-/* End a build, but keep its team's segment; team_leave will release it. */
+/* End a build, but keep its team's segment, which team_leave will release. */
 static void
 end_build(BtBuild *self)
 {
@@ -566,7 +566,7 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	Oid			contradicted;
 	instr_time	start;
 
-	/* the server's btbuild() makes the same check */
+	/* the server's btbuild() raises this error, too */
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data",
 			 RelationGetRelationName(index));

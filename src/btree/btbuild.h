@@ -8,8 +8,8 @@
  *
  * A statement that builds all indexes of a table builds them one after another.
  * A sibling is an index that the same statement will build later.  The scan of
- * the first build can also put tuples into one sort for each sibling.  The
- * sort's runs wait for the sibling's build in their own segment of dynamic
+ * the first build can also put tuples into one sort for each sibling.  Until
+ * the sibling's build, the sort's runs wait in their own segment of dynamic
  * shared memory.  The segment holds the sort's PtSortShared.  Calls
  * (siblings.c):
  *
@@ -73,9 +73,9 @@ typedef struct BtBuildRequest
 } BtBuildRequest;
 
 /*
- * btbuild_build builds 'index' over 'heap' as the server's btbuild would.  The
- * index is equivalent to the server's, and errors are the same.  btbuild_build
- * logs the start and end lines and, on success, publishes its report.
+ * btbuild_build builds 'index' over 'heap' as the server's btbuild would: the
+ * index is equivalent, and errors are the same.  btbuild_build logs the start
+ * and end lines and, on success, publishes its report.
  */
 extern IndexBuildResult *btbuild_build(Relation heap, Relation index,
 									   IndexInfo *indexInfo,
@@ -101,16 +101,16 @@ siblings_sorts(dsm_segment *segment)
 }
 
 /*
- * siblings_describe sets the fields of *runs before 'is_unique'.  Equal fields
- * do not prove that the table still has the same rows.  So the caller must run
- * no user code between the builds that write and load the runs.
+ * siblings_describe sets the fields of *runs that precede 'is_unique'.  Equal
+ * fields do not prove that the table still has the same rows.  So the caller
+ * must run no user code between the builds that write and load the runs.
  */
 extern void siblings_describe(WaitingRuns *runs, Relation heap);
 
 /*
  * siblings_keep makes the runs wait for their build.  Call it after all
- * participants announced their runs.  If a sort failed or no more runs can
- * wait, siblings_keep detaches the segment instead.
+ * participants announced their runs.  If a sort failed or the list of waiting
+ * runs is full, siblings_keep detaches the segment instead.
  */
 extern void siblings_keep(const WaitingRuns *runs);
 

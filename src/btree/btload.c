@@ -9,12 +9,12 @@
  * Stitching.  If there are several participants, each slice is a leaf level of
  * its own.  Its first leaf has no left sibling and no low key yet: the low key
  * is the high key of the previous slice.  The slice's last leaf is still open.
- * So the participant keeps both leaves in the shared block, not in the file.
- * It writes the downlinks of all leaves except the first to a temporary file,
- * the list of the slice.  The leader goes over the slices in order.  It writes
- * the first leaf, adds the list to level 1, and adds the next slice's first
- * tuple to the last leaf.  That tuple becomes the high key, as at any other
- * page boundary.
+ * So the participant that loads the slice keeps both leaves in the shared
+ * block, not in the file.  It writes the downlinks of all leaves except the
+ * first to a temporary file, the list of the slice.  The leader goes over the
+ * slices in order.  It writes the first leaf, adds the list to level 1, and
+ * adds the next slice's first tuple to the last leaf.  That tuple becomes the
+ * high key, as at any other page boundary.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,7 +35,7 @@
 typedef struct BtSliceOut
 {
 	bool		loaded;
-	int64		npages;			/* number of leaves, with first and last */
+	int64		npages;			/* number of leaves, including first and last */
 	BlockNumber firstblk;
 	BtOpenPage	open;			/* the last leaf, without its page */
 	PGAlignedBlock first;		/* first leaf, closed; unset if npages = 1 */
@@ -60,7 +60,7 @@ typedef struct BtLevel
 {
 	BtLoad	   *load;
 	BtOpenPage	open;			/* page is NULL before the first tuple */
-	IndexTuple	lowkey;			/* the open page's; in a page-sized buffer */
+	IndexTuple	lowkey;			/* low key of the open page; BLCKSZ bytes */
 	struct BtLevel *parent;		/* next level up; NULL until it exists */
 } BtLevel;
 
@@ -68,12 +68,12 @@ struct BtLoad
 {
 	BtLoadShared *shared;
 	int			participant;
-	SharedFileSet *fileset;		/* files of the lists; NULL if alone */
+	SharedFileSet *fileset;		/* files of the lists; NULL: sole participant */
 	MemoryContext cxt;			/* for all memory of this load */
 	BtRules		rules;
 	BtWriter	writer;
-	BtLevel		leaf;			/* leaf level of the current slice; of the
-								 * index if alone or while stitching */
+	BtLevel		leaf;			/* current slice's leaf level; the index's in
+								 * a sole participant or while stitching */
 	BtPending	pending;		/* used only if the index is deduplicated */
 
 	/* The current slice, if it will be stitched: */

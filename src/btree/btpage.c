@@ -30,7 +30,7 @@ btpage_rules(BtRules *rules, Relation heap, Relation index, bool allequalimage)
 	rules->heap = heap;
 	rules->index = index;
 	rules->inskey = _bt_mkscankey(index, NULL);
-	/* the server reads this from the metapage, which does not exist yet */
+	/* the server reads this flag from the metapage, which does not exist yet */
 	rules->inskey->allequalimage = allequalimage;
 	rules->leaf_full = BTGetTargetPageFreeSpace(index);
 	rules->upper_full = BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100;
@@ -72,7 +72,7 @@ btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno, uint32 level)
  */
 
 /*
- * True if a tuple of 'size' bytes may go to the page, by nbtree's rules.  A
+ * True if nbtree's rules allow adding a tuple of 'size' bytes to the page.  A
  * leaf keeps room for the heap TID that its high key may need.  The fillfactor
  * is a soft limit: a page with fewer than two items ignores it.  The last
  * item's posting list does not count, because a high key has no posting list.
@@ -168,8 +168,8 @@ btpage_add(const BtRules *rules, BtOpenPage *open, IndexTuple itup, Size size,
 
 
 /*
- * Adding entries.  Looping over words and checking for room would be expensive
- * for each single tuple.  So the loops are compiled once for each number of
+ * Adding entries.  Looping over words and checking for room for each single
+ * tuple would be expensive.  So the loops are compiled once for each number of
  * words, and check for room once for many tuples of the same size.
  */
 
@@ -228,7 +228,7 @@ add_entries(BtOpenPage *open, const KeyPack *pack, const uint64 *entry, int n,
 	return i;
 }
 
-/* Like btpage_fill.  The compiler knows nwords as a constant. */
+/* Like btpage_fill.  nwords is a compile-time constant. */
 static pg_attribute_always_inline int
 fill(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
 	 const uint64 *entries, int n, bool *full, int nwords)

@@ -54,8 +54,8 @@ extern const char *btreport_describe(const Team *team, const char *source,
 									 Relation index);
 
 /*
- * btreport_publish makes the session's last report of this kind, with the
- * statistics of all participants.  Call it after team_finish.
+ * btreport_publish replaces the session's last report of this kind with a
+ * report on all participants.  Call it after team_finish.
  */
 extern void btreport_publish(BtReportKind kind, Relation index,
 							 const Team *team, bool scanned_before);

@@ -122,7 +122,7 @@ blocks_ahead(const BtWriter *writer, BlockNumber taken)
 /*
  * Extend the file to 'end', the end of this participant's chunk.  Also extend
  * the file when participants took half of the blocks ahead; in this case, a
- * participant does not wait for the lock.
+ * participant does not wait for the extension lock.
  */
 static void
 grow_file(BtWriter *writer, BlockNumber end)
@@ -543,8 +543,8 @@ btwrite_sync(BtWriter *writer)
 		/*
 		 * An unlogged index must reach the disk with the next checkpoint, or
 		 * a clean shutdown could lose it.  Commit syncs a permanent index
-		 * whose WAL is skipped, and a second request does no harm.  A
-		 * temporary index need not survive anything.
+		 * whose WAL is skipped, and the additional request here does no harm.
+		 * A temporary index need not survive anything.
 		 */
 		registered = RelationUsesLocalBuffers(writer->index) ||
 			pt_smgrregistersync(writer->index, size);

@@ -154,7 +154,7 @@ extern void btwrite_flush(BtWriter *writer);
 /*
  * btwrite_take_over makes this the only writer.  Call it with the left-over
  * chunks after all other writers ended.  btwrite_get_block() then uses these
- * chunks first.  btwrite_take_over sorts the array.  The array must outlive the
+ * chunks first.  btwrite_take_over sorts 'chunks'.  This array must outlive the
  * writer and have room for two more chunks.
  */
 extern void btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks);

@@ -101,7 +101,7 @@ siblings_wait(Oid index_id)
 	return find(index_id) != NULL;
 }
 
-/* Returns the reason why runs do not suit a build, or NULL if the runs do. */
+/* Returns the reason why runs do not suit a build, or NULL if they suit it. */
 static const char *
 why_not(const WaitingRuns *runs, Relation heap, const IndexInfo *index_info)
 {

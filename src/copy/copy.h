@@ -45,7 +45,7 @@ typedef struct CopyShared
 	BtFileShared file;
 	pg_atomic_uint64 copied;	/* row versions put into the sort */
 	pg_atomic_uint64 dead;		/* row versions not copied */
-	pg_atomic_uint64 recently_dead; /* row versions copied but dead */
+	pg_atomic_uint64 recently_dead; /* copied row versions, recently dead */
 	pg_atomic_uint32 linked;	/* not 0: the server's functions must copy
 								 * some row versions, see copyscan.c */
 	pg_atomic_uint64 written;	/* row versions written, to show progress */
@@ -61,9 +61,9 @@ typedef struct CopyShared
 
 /*
  * tablecopy_run fills the empty new table of 'rules' as the server's
- * heapam_relation_copy_for_cluster() does when it sorts, and adds to the same
- * counters.  It logs the start and end lines.  On success, it publishes its
- * report for ptsort_last_copy(); the report counts pages of the table.
+ * heapam_relation_copy_for_cluster() does when it sorts, and adds to the
+ * caller's counters.  Logs the start and end lines and, on success, publishes
+ * its report for ptsort_last_copy(); the report counts the table's pages.
  */
 extern void tablecopy_run(const CopyRules *rules, Relation index,
 						  const BtBuildRequest *request, double *num_tuples,

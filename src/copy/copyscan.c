@@ -51,7 +51,7 @@ typedef struct CopyScan
 	bool		dropped;		/* true if there are dropped columns */
 	Datum	   *values;
 	bool	   *isnull;
-	MemoryContext context;		/* memory of one page; reset after it */
+	MemoryContext context;		/* memory for a page; reset after each page */
 } CopyScan;
 
 /*

@@ -31,7 +31,7 @@ struct CopyWriter
 	BlockNumber next;			/* block of pages[0], or InvalidBlockNumber if
 								 * not known yet */
 	Page		open;			/* the last page, or NULL */
-	int			npages;			/* number of pages, with the open page */
+	int			npages;			/* number of pages, including the open page */
 	int			most;			/* maximum of npages */
 	Page	   *pages;			/* pages that are not written yet */
 };

@@ -60,8 +60,8 @@ typedef struct Copier
 	const BtBuildRequest *request;	/* set in the leader only */
 	bool		started;		/* leader: true if it logged the start line */
 	int			unreported;		/* row versions not in CopyShared.written */
-	CopyWriter *writer;			/* leader: kept until all participants wrote;
-								 * NULL if the server's functions write */
+	CopyWriter *writer;			/* leader: kept until all slices are written;
+								 * NULL if the server's functions write them */
 } Copier;
 
 
@@ -150,8 +150,8 @@ copy_fill(Team *team)
 }
 
 /*
- * Returns the next row version of a slice, or NULL.  After every BTREPORT_STEP
- * row versions it counts them; the leader reports the total as progress.
+ * Returns the next row version of a slice, or NULL.  Adds every BTREPORT_STEP
+ * row versions to CopyShared.written, which the leader reports as progress.
  */
 static inline HeapTuple
 next_row(Copier *self)
@@ -196,7 +196,7 @@ write_slices(Copier *self)
 		team->slot->pages = copywrite_end(writer);
 }
 
-/* Leader: read all slices, and write them with the server's functions. */
+/* Leader: write the row versions of all slices with the server's functions. */
 static void
 write_by_server(Copier *self)
 {

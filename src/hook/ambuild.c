@@ -97,7 +97,7 @@ redirect_build(Relation index)
 	index->rd_indam = &btree_routine;
 }
 
-/* Like redirect_build, by OID.  A closed index may lose the change. */
+/* Like redirect_build, by OID.  A closed entry may lose the new pointer. */
 static void
 redirect_build_of(Oid index_oid)
 {

@@ -59,7 +59,7 @@ say_leaving(const char *table, const char *reason)
 					table, reason)));
 }
 
-/* Returns why the server should copy this table, or NULL if ptsort should. */
+/* Returns the reason to leave a copy to the server; NULL if there is none. */
 static const char *
 why_not_ours(Relation old_heap, Relation index)
 {
@@ -166,7 +166,7 @@ cluster_object_access(ObjectAccessType access, Oid classId, Oid objectId,
 	}
 }
 
-/* Before a commit, log if the server did the copy instead of ptsort. */
+/* Before a commit, log the copy if the server did it instead of ptsort. */
 static void
 cluster_xact(XactEvent event, void *arg)
 {

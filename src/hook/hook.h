@@ -12,8 +12,8 @@
 
 /* GUCs */
 extern bool ptsort_enable;
-extern int	ptsort_parallel_workers;	/* maximum; -1: by the server's cost
-										 * model */
+extern int	ptsort_parallel_workers;	/* maximum; -1: the server's cost
+										 * model sets the maximum */
 extern int	ptsort_min_table_size;	/* in kB */
 extern int	ptsort_indexes_per_scan;
 
@@ -42,7 +42,7 @@ extern bool utility_rewrites(void);
  * copy of the table sorted by this index.  If the statement or the table's
  * option has a number of workers, the request has that number, and is_order is
  * true.  Otherwise the request has the maximum number.  'by_cost' is the number
- * by the server's cost model.
+ * from the server's cost model.
  */
 extern BtBuildRequest planworkers_request(Relation heap, Relation index,
 										  int by_cost);
@@ -51,14 +51,14 @@ extern BtBuildRequest planworkers_request(Relation heap, Relation index,
  * planworkers_limit lowers request->workers to the number with which the build
  * is fastest, unless the user specified the number.  The request is for 'index'
  * and request->candidates, which share the scan, or for a copy in the order of
- * 'index'. If it lowers the number, it adds the reason to request->source.
+ * 'index'.  Adds the reason for a lower number to request->source.
  */
 extern void planworkers_limit(BtBuildRequest *request, Relation heap,
 							  Relation index);
 
 /*
- * ambuild_why_not returns why the server should build the indexes of this
- * table, or NULL if ptsort builds them.
+ * ambuild_why_not returns the reason why the server should build the indexes of
+ * this table, or NULL if ptsort builds them.
  */
 extern const char *ambuild_why_not(Relation heap);
 

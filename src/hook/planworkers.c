@@ -56,10 +56,10 @@ int			ptsort_parallel_workers = -1;
 #define WORKER_COST		75000.0 /* starting and ending a worker */
 
 /*
- * Returns why the server's rules forbid a parallel build, or NULL if they allow
- * it.  Like the planner, this function checks expressions and the predicate
- * after constant folding.  Folding may call user functions, so callers must not
- * call this function inside ereport().
+ * Returns the reason why the server's rules forbid a parallel build, or NULL if
+ * they allow it.  Like the planner, this function checks expressions and the
+ * predicate after constant folding.  Folding may call user functions, so
+ * callers must not call this function inside ereport().
  */
 static const char *
 why_not_parallel(Relation heap, Relation index)

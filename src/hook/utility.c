@@ -290,7 +290,7 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 
 
 /*
- * The request of the running statement for an index
+ * The running statement's request for an index
  */
 
 static bool

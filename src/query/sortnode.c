@@ -13,16 +13,16 @@
  * sorting without words.
  *
  * When a node must sort again, ExecReScanSort() ends the node's tuplesort, so
- * there must be one.  The node therefore holds an empty tuplesort while ptsort
- * has the rows.  EXPLAIN would report the empty tuplesort, so ptsort removes
- * it, and ends its own sort, after the query returned its last row.  (Until
- * then, EXPLAIN says "still in progress".)
+ * the node must have one.  The node therefore holds an empty tuplesort while
+ * ptsort has the rows.  EXPLAIN would report the empty tuplesort.  So after the
+ * query returned its last row, ptsort removes the empty tuplesort and ends its
+ * own sort.  (Until then, EXPLAIN says "still in progress".)
  *
  * ptsort's data for a node lives in the query's memory context and is freed
  * with that context, however the query ends.
  *
  * A Gather Merge or Merge Append node compares the rows of sorted streams
- * again.  ptsort makes the node's text comparisons as cheap as in its own
+ * again.  ptsort makes these comparisons of text as cheap as those in its own
  * sorts.
  *
  *-------------------------------------------------------------------------
@@ -136,9 +136,9 @@ begin_sort(TakenSort *taken)
 }
 
 /*
- * Make a sort ready for rows; reuse the last sort if both or neither are
- * bounded. Returns false if the server must sort, because ptsort would gain
- * nothing.
+ * Make a sort ready for rows.  Reuse the last sort if the last and the new sort
+ * are both bounded or both unbounded. Returns false if the server must sort,
+ * because ptsort would gain nothing.
  */
 static bool
 open_sort(TakenSort *taken)
@@ -428,8 +428,8 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 }
 
 /*
- * Take over the plan's Sort nodes that ptsort wants, and set *found if it has
- * any.  The walk visits a subplan more than once if several nodes, such as
+ * Take over the plan's Sort nodes that ptsort wants, and set *found if the plan
+ * has any.  The walk visits a subplan more than once if several nodes, such as
  * scans of partitions, use the subplan.
  */
 static bool

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * build.h
- *	  One process's part of an index build, of any access method.
+ *	  One process's part of an index build, for any access method.
  *
  * Each kind of team (team.h) that builds an index has a Build as the first
  * field of its state, and a BuildInfo as the first field of its information for
@@ -20,7 +20,7 @@
 
 /*
  * BuildInfo: what the leader tells the workers.  The flags are copies of the
- * flags in the leader's IndexInfo; the catalogs may have other values.
+ * flags in the leader's IndexInfo; the catalogs may have different values.
  */
 typedef struct BuildInfo
 {

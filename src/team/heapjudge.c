@@ -31,8 +31,8 @@
  * is too large for the processor's caches, so a scan spends most of its time
  * waiting for memory.
  *
- * Returns the last offset.  Callers must use this result, because gcc 12 drops
- * calls of a function that only prefetches.
+ * Returns the last offset of the page.  Callers must use this result, because
+ * gcc 12 drops calls of a function that only prefetches.
  */
 static inline OffsetNumber
 prefetch_tuples(const HeapJudge *judge)

@@ -39,8 +39,8 @@ typedef struct HeapJudge
 	bool		progress;		/* report the progress of the scan */
 	int			total_param;	/* progress parameter: blocks in total */
 	int			done_param;		/* progress parameter: blocks scanned */
-	uint32		reach;			/* offset in a tuple of the data to prefetch,
-								 * besides the header */
+	uint32		reach;			/* prefetch a tuple's header, and its data at
+								 * this offset in the tuple */
 	bool		find_roots;		/* find the roots of heap-only tuples */
 
 	/*
@@ -59,7 +59,7 @@ typedef struct HeapJudge
 	HeapPage	here;
 	int			nitems;			/* tuples to use */
 	int			nlive;			/* tuples that count as live */
-	int			nseen;			/* all tuples; visible tuples with MVCC */
+	int			nseen;			/* all tuples; with MVCC, visible tuples */
 	bool		heap_only;		/* some tuples to use are heap-only */
 	bool		broken_chain;
 	OffsetNumber offsets[MaxHeapTuplesPerPage];

@@ -31,8 +31,8 @@
  * In CONCURRENTLY builds all participants use one MVCC snapshot for all blocks.
  * With a new snapshot for each block, the scan could see a moving row twice or
  * not at all.  The server's scan would take a new snapshot, so it must not scan
- * any block.  No block needs it, because an MVCC snapshot decides without
- * waiting.
+ * any block.  No block needs the server's scan, because an MVCC snapshot
+ * decides without waiting.
  *
  *-------------------------------------------------------------------------
  */
@@ -275,7 +275,7 @@ is_own(TransactionId xid)
 	return TransactionIdIsCurrentTransactionId(xid);
 }
 
-/* HeapJudge.decide: the server's rules without its "anyvisible" mode. */
+/* HeapJudge.decide: the server's rules, without the "anyvisible" mode. */
 static HeapVerdict
 decide(HTSV_Result status, HeapTuple tuple, void *arg)
 {
@@ -295,9 +295,9 @@ decide(HTSV_Result status, HeapTuple tuple, void *arg)
 		case HEAPTUPLE_RECENTLY_DEAD:
 
 			/*
-			 * A snapshot may still see the tuple.  If the HOT chain
-			 * continues, its only index entry is for the live tuple at its
-			 * end.
+			 * A snapshot may still see the tuple.  If the tuple's HOT chain
+			 * continues, the chain's only index entry is for the live tuple
+			 * at the end.
 			 */
 			return HeapTupleIsHotUpdated(tuple) ?
 				HEAP_BREAK_CHAIN : HEAP_TAKE_DELETED;

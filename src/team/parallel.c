@@ -322,8 +322,8 @@ make_sorter(const PtParallelRequest *request)
  * A hook forbids parallel work by setting rel_parallel_workers to 0.  Citus
  * forbids it for columnar tables, because their access method cannot scan in
  * parallel.  In the server the hook's value overrides the table's own option,
- * so this function does not pass the option to the hook.  It makes the same
- * planner data structures as plan_create_index_workers().
+ * so this function does not pass the option to the hook.  This function makes
+ * the same planner data structures as plan_create_index_workers().
  */
 bool
 parallel_is_forbidden(Relation table)

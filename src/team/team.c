@@ -446,9 +446,9 @@ add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 
 /*
  * Add the statistics of the sorts that wrote the stored runs.  Each sort counts
- * for the participant with the writer's number or, if there is none, for the
- * leader.  No participant announces counts, so the leader counts all tuples as
- * its own.
+ * for the participant with the writer's number or, if no participant has that
+ * number, for the leader.  No participant announces counts, so the leader
+ * counts all tuples as its own.
  */
 static void
 count_stored(Team *team)
@@ -496,8 +496,8 @@ team_sort(Team *team, int workers)
 
 /*
  * Add the statistics and the failure of the sort that this process read to the
- * slot.  A serial team reads the sort that received the tuples, and that sort's
- * statistics are already the sum.
+ * slot.  A serial team reads the same sort that received the tuples, so that
+ * sort's statistics replace those in the slot.
  */
 static void
 count_reading(Team *team)

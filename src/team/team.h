@@ -118,7 +118,7 @@ typedef struct TeamSlot
 	int64		read;			/* tuples read by team->kind->read */
 	int64		pages;			/* pages written, set by team->kind->read */
 	PtParallelStats stats;
-	Oid			contradicted;	/* sort_contradicted of one of its sorts */
+	Oid			contradicted;	/* collation for which a sort failed, if any */
 	WalUsage	wal;			/* WAL usage of a worker */
 	BufferUsage buffers;		/* buffer usage of a worker */
 } TeamSlot;
@@ -169,7 +169,7 @@ struct Team
 	ParallelTableScanDesc scan; /* NULL: scan the whole table */
 	PtSortShared *sort_shared;	/* NULL if the team has only a serial sort */
 	PtSort	   *sort;
-	double		others_ms;		/* time that other sorts took in kind->fill */
+	double		others_ms;		/* kind->fill: time of sorts except 'sort' */
 	TeamSlot   *slots;			/* slots of all participants; 0: the leader */
 	TeamSlot   *slot;			/* slot of this process */
 
@@ -192,9 +192,9 @@ extern void team_sort(Team *team, int workers);
 
 /*
  * team_read calls kind->read, which reads slices until none is left, or the
- * whole stream.  Then it adds the sort's statistics to the participant's slot
- * and ends the sort.  team_end_reading only adds the statistics and ends the
- * sort, after the caller read the stream.
+ * whole stream.  Then team_read adds the sort's statistics to the participant's
+ * slot and ends the sort.  team_end_reading only adds the statistics and ends
+ * the sort, after the caller read the stream.
  */
 extern void team_read(Team *team);
 extern void team_end_reading(Team *team);
