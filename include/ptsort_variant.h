@@ -76,7 +76,7 @@ typedef struct PtSortVariant
 	 * words must never contradict this order.  If compare returns 0, the
 	 * bytes of the images decide.  compare may raise an error, for example
 	 * about equal keys of a unique index: the sort compares any two tuples
-	 * with equal words that will be neighbours in the result.
+	 * that have equal words and will be neighbours in the result.
 	 */
 	int			(*compare) (const void *a, const void *b, void *state);
 

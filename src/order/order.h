@@ -167,7 +167,7 @@ order_compare_keys(SortOrder *order, const void *a, const void *b)
 }
 
 /*
- * True if the sort may order tuples that compare equal by their bytes alone.
+ * True if the bytes alone may decide the order of tuples that compare equal.
  */
 static inline bool
 order_sorts_bytes(const SortOrder *order)

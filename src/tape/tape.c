@@ -3,12 +3,12 @@
  * tape.c
  *	  Logical tapes: byte streams in one participant's temporary file.
  *
- * As in the server's logtape.c (and for Knuth's tapes), many streams share one
- * file, and reading a block makes the block free again.  The difference is that
- * blocks contain no links, so the bytes of consecutive blocks are consecutive
- * in memory, and a reader can use tuples in place.  A list of extents replaces
- * the links.  The list is short, because a process writes only one tape at a
- * time; tape_export stores the list after the tape.
+ * Like the server's logtape.c (and Knuth's tapes), tape.c stores many streams
+ * in one file, and reading a block frees the block.  Unlike logtape.c's
+ * blocks, those of tape.c contain no links, so the bytes of consecutive blocks
+ * are consecutive in memory, and a reader can use tuples in place.  A list of
+ * extents replaces the links.  The list is short, because a process writes
+ * only one tape at a time; tape_export stores the list after the tape.
  *
  * The last reading of a tape frees each block as soon as the block is in
  * memory, and the next tape uses the lowest free block.  Merge passes therefore

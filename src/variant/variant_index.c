@@ -57,7 +57,7 @@ typedef struct IndexSort
 	PtSortKey  *key;
 	SortSupport support;
 	int			nwords;
-	MemoryContext put_context;	/* put resets it after each tuple */
+	MemoryContext put_context;	/* put resets this context after each tuple */
 	IndexTuple	scratch;		/* VARIANT_FORM_ROOM bytes, for a tuple being
 								 * formed or read */
 
