@@ -226,8 +226,8 @@ typedef struct PtSortApi
 	/*
 	 * Return the bytes of shared memory that a sort by at most 'processes'
 	 * processes needs.  Count the leader, whether or not it sorts, and all
-	 * workers that you may launch.  Their numbers are 0 to processes - 1. All
-	 * functions accept 1 to PTSORT_MAX_PROCESSES processes.
+	 * workers that you may launch.  Process numbers are 0 to processes - 1.
+	 * All functions accept 1 to PTSORT_MAX_PROCESSES processes.
 	 */
 	Size		(*shared_estimate) (int processes);
 

@@ -56,10 +56,10 @@ extern "C"
  * because the sort keeps a pointer to it.
  *
  * put, perform, get and next_slice call the callbacks.  The current memory
- * context is then one of the sort's own or, in put, the caller's.  This context
- * may live much longer than the call: free what you allocate in it, or use a
- * child of the context that you pass to ptsort_begin().  Callbacks must not
- * call functions of the sort.
+ * context of a callback is one of the sort's own or, in put, the caller's.
+ * This context may live much longer than the call: free what you allocate in
+ * it, or use a child of the context that you pass to ptsort_begin().
+ * Callbacks must not call functions of the sort.
  */
 typedef struct PtSortVariant
 {

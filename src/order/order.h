@@ -121,7 +121,7 @@ extern int	order_compare_images(const SortOrder *order, const void *a,
 #define PLACE_MASK		((UINT64CONST(1) << PLACE_BITS) - 1)
 extern uint64 order_place(const SortOrder *order, const void *image);
 
-/* True if a word decides between tuples whose key columns are equal. */
+/* True if own->last_word decides when the key columns of tuples are equal. */
 static inline bool
 order_has_last_words(const SortOrder *order)
 {

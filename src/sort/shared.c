@@ -189,7 +189,7 @@ check_abandoned(bool abandoned)
 {
 	if (!abandoned)
 		return;
-	/* a leader that knows of this worker terminates it: prefer that error */
+	/* a leader that knows this worker terminates it: wait for that error */
 	for (int i = 0; i < CHECK_MS / 10; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

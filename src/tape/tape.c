@@ -649,10 +649,10 @@ shift_buffer(Tape *tape, int64 offset, int64 size)
 }
 
 /*
- * tape_read_slow is tape_read for bytes that are not all in the buffer.  If the
- * offset is in the buffer, it appends blocks.  Otherwise it refills the buffer:
- * the block of the offset becomes the first block or, in a backward read, the
- * last block.
+ * tape_read_slow is tape_read for bytes that are not all in the buffer.  If
+ * the offset is in the buffer, the function appends blocks.  Otherwise it
+ * refills the buffer: the block of the offset becomes the first block or, in a
+ * backward read, the last block.
  */
 const char *
 tape_read_slow(Tape *tape, int64 offset, Size size)
