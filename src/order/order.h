@@ -3,7 +3,7 @@
  * order.h
  *	  The order of two tuples of one sort.
  *
- * Tuples are ordered by their words, as unsigned integers; then by the
+ * A sort orders tuples by their words, as unsigned integers; then by the
  * variant's comparison; then by the bytes of their images.  The order is
  * therefore total, and the result does not depend on the budget or on which
  * participant sorted which tuples.

@@ -382,7 +382,7 @@ variant_begin_index(Relation heap, Relation index, bool unique,
 	return sort;
 }
 
-/* Returns the state of a sort of index tuples, of any variant. */
+/* Returns the state of a sort of any variant for index tuples. */
 static IndexSort *
 index_state(PtSort *sort)
 {
