@@ -22,20 +22,20 @@
  *	   sort needs its own block, and a segment can hold many blocks.  Call
  *	   ptsort_shared_init() on the block, and then launch your workers.
  *	2. every worker process: call ptsort_shared_attach() once.  The leader need
- *	   not: ptsort_shared_init() attaches it.
+ *	   not call it: ptsort_shared_init() attaches the leader.
  *	3. every participant (the leader may be one): begin with role PTSORT_WORKER,
  *	   and set .participant to the number of this process: 0 in the leader,
  *	   ParallelWorkerNumber + 1 in a worker.  Put, perform, end.  perform writes
  *	   sorted runs to temporary files and describes them in the shared block.
  *	4. leader: begin with role PTSORT_LEADER, and set .participants to the
  *	   number of participants in step 3 (launched workers, plus one if the
- *	   leader took part).  perform waits for the participants' runs; get returns
- *	   the merged stream; end.  Instead of step 4, all processes may merge: the
- *	   leader begins with role PTSORT_SLICE_LEADER and .participants as above,
- *	   and the workers begin with role PTSORT_SLICE.  Each process calls
- *	   perform.  Until no slice is left, the process calls ptsort_next_slice()
- *	   and gets the slice's tuples.  The slices in the order of their numbers
- *	   form the merged stream.
+ *	   leader took part).  perform waits for the participants' runs; get
+ *	   returns the merged stream; end.  Instead of step 4, all processes may
+ *	   merge: the leader begins with role PTSORT_SLICE_LEADER and .participants
+ *	   as above, and the workers begin with role PTSORT_SLICE.  Each process
+ *	   calls perform.  Until no slice is left, the process calls
+ *	   ptsort_next_slice() and gets the slice's tuples.  In the order of their
+ *	   numbers, the slices form the merged stream.
  *	5. leader: destroy the segment after step 4.  The server removes the
  *	   temporary files when the last process detaches from the segment.
  *
@@ -70,9 +70,9 @@
  * RULES FOR ALL FUNCTIONS
  *
  * - Every function may raise an error.  You need not clean up after an error:
- *	 the server frees the memory with the context that was current at begin, and
- *	 removes the files with the resource owner or the segment.  You need
- *	 ptsort_end() only on success.
+ *	 the server frees the memory when it deletes the context that was current
+ *	 at begin, and removes the files when it releases the resource owner or the
+ *	 segment.  You need ptsort_end() only on success.
  * - Sizes are in bytes.  The budget is for one sort object.  ptsort raises
  *	 smaller budgets to PTSORT_MIN_BUDGET.  ptsort can sort even a tuple that is
  *	 larger than the budget.
@@ -85,15 +85,15 @@
  *	 tuples).  With PtSortOptions.stable they come in the order in which you put
  *	 them.  The result is the same for every budget and every number of
  *	 participants.
- * - begin creates a child of the current memory context, and the sort allocates
- *	 everything there.  put copies its argument.  Do not free the result of get.
- *	 put itself leaves nothing in the current context, but functions of the data
- *	 type may.  Unless you wrote those functions, reset the context now and
- *	 then.
+ * - begin creates a child of the current memory context, and the sort
+ *	 allocates everything there.  put copies its argument.  Do not free the
+ *	 result of get.  put itself leaves nothing in the current context, but
+ *	 functions of the data type may leave memory there.  Unless you wrote those
+ *	 functions, reset the context now and then.
  * - A pointer that get returns is valid until the next call on that sort.
  * - With forward = false, get reads backward; the sort needs random access.
- *	 get then returns the tuple before the one that it returned last, or the
- *	 last tuple if the previous get reached the end.
+ *	 get then returns the tuple before the tuple that it returned last, or the
+ *	 last tuple of the result if the previous get reached the end.
  * - A PtSort belongs to one process, and is not thread-safe.
  *
  *-------------------------------------------------------------------------
@@ -166,17 +166,17 @@ typedef struct PtSortOptions
 								 * or NULL; if set, a worker that dies before
 								 * it writes its run causes an error, not a
 								 * long wait */
-	int64		expected_tuples;	/* estimated number for this sort; 0:
-									 * unknown.  Affects only speed: ptsort
-									 * skips steps that pay only for more
-									 * tuples */
+	int64		expected_tuples;	/* estimated number of tuples of this
+									 * sort; 0: unknown.  Affects only speed:
+									 * ptsort skips steps that pay only for
+									 * more tuples */
 	int64		bound;			/* get returns only this number of tuples, the
-								 * first in order, and the sort may drop
-								 * others; 0: all (SERIAL, and not for unique
-								 * indexes) */
+								 * first in order, and the sort may drop the
+								 * other tuples; 0: all (SERIAL, and not for
+								 * unique indexes) */
 	bool		stable;			/* tuples that compare equal come in the order
 								 * of participant numbers, then in the order
-								 * in which you put them.  Set in all
+								 * in which you put them.  Set it in all
 								 * participants or in none */
 } PtSortOptions;
 
@@ -209,8 +209,8 @@ typedef struct PtSortStats
 	double		sort_ms;		/* sorting entries in memory, without small
 								 * sorts */
 	double		run_ms;			/* writing runs and merging them into one */
-	PtSortMethod method;		/* of the methods that its sorts used, the
-								 * last in the order of PtSortMethod */
+	PtSortMethod method;		/* of the methods that the object's sorts
+								 * used, the last in the order of PtSortMethod */
 } PtSortStats;
 
 /*
@@ -226,8 +226,8 @@ typedef struct PtSortApi
 	/*
 	 * Return the bytes of shared memory that a sort by at most 'processes'
 	 * processes needs.  Count the leader, whether or not it sorts, and all
-	 * workers that you may launch.  Their numbers are 0 to processes - 1. All
-	 * functions accept 1 to PTSORT_MAX_PROCESSES processes.
+	 * workers that you may launch.  Process numbers are 0 to processes - 1.
+	 * All functions accept 1 to PTSORT_MAX_PROCESSES processes.
 	 */
 	Size		(*shared_estimate) (int processes);
 
@@ -358,9 +358,9 @@ typedef struct PtSortApi
 
 	/*
 	 * Return the number of tuples in the merged stream before the slice that
-	 * ptsort_next_slice claimed last.  Raise an error if it claimed no slice
-	 * or no slice was left.  With this number, each process can write its
-	 * slices to their places in an array.
+	 * ptsort_next_slice claimed last.  Raise an error if that function
+	 * claimed no slice or found none left.  With this number, each process
+	 * can write its slices to their places in an array.
 	 */
 	int64		(*slice_start) (PtSort *sort);
 

@@ -62,8 +62,8 @@
  *									begin, read_slices
  *
  * Without read_slices, ptsort calls begin once more, in the leader.  Without
- * workers, the leader is the only participant, and puts into and reads from the
- * same sort.
+ * workers, the leader is the only participant, and the sort that it fills is
+ * also the sort that it reads.
  *
  * ptsort launches no worker in a parallel worker, while a parallel query runs,
  * without a postmaster, or if no shared memory segment is available.  It
@@ -101,8 +101,8 @@ extern "C"
 typedef struct PtParallel
 {
 	Relation	table;			/* the request's table, or NULL; a worker
-								 * takes AccessShareLock, or in a build the
-								 * locks of index.c on table and index */
+								 * takes AccessShareLock on it or, in a build,
+								 * index.c's locks on table and index */
 	Relation	index;			/* the request's index, or NULL */
 	IndexInfo  *index_info;
 	const void *arg;			/* leader: the request's own pointer; worker:
@@ -193,12 +193,12 @@ typedef struct PtParallelRequest
 								 * load_external_function() */
 	const char *ops_function;	/* name of an exported function of type
 								 * PtParallelGetOps in that library */
-	const void *arg;			/* for the callbacks, or NULL */
+	const void *arg;			/* data for the callbacks, or NULL */
 	Size		arg_size;		/* bytes of arg to copy to every worker, less
 								 * than 1 GB */
-	Relation	table;			/* source, open and locked; NULL: only fill */
-	Snapshot	snapshot;		/* for the table scan; NULL: the active one.
-								 * An index build chooses its own */
+	Relation	table;			/* open, locked; NULL: fill puts all tuples */
+	Snapshot	snapshot;		/* for the table scan; NULL: the active
+								 * snapshot.  An index build chooses its own */
 	Relation	index;			/* index to build, or NULL.  Open and lock
 								 * table and index as index.c does, in a
 								 * transaction with an XID */
@@ -218,11 +218,11 @@ typedef const PtParallelOps *(*PtParallelGetOps) (void);
 /* PtParallelStats: what one participant did, with times in milliseconds. */
 typedef struct PtParallelStats
 {
-	double		fill_ms;		/* scanning the table and your callbacks put
-								 * and fill, without the times in 'sort' */
+	double		fill_ms;		/* scanning the table and calling put and
+								 * fill, without the times in 'sort' */
 	double		read_ms;		/* your callback read_slices */
 	int64		wal_bytes;		/* WAL bytes written before you read a stream */
-	PtSortStats sort;			/* statistics of all its sorts */
+	PtSortStats sort;			/* statistics of the participant's sorts */
 } PtParallelStats;
 
 /* PtParallelResult: all statistics, palloc'd in the current memory context. */

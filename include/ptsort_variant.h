@@ -56,10 +56,10 @@ extern "C"
  * because the sort keeps a pointer to it.
  *
  * put, perform, get and next_slice call the callbacks.  The current memory
- * context is then one of the sort's own or, in put, the caller's.  This context
- * may live much longer than the call: free what you allocate in it, or use a
- * child of the context that you pass to ptsort_begin().  Callbacks must not
- * call functions of the sort.
+ * context of a callback is one of the sort's own or, in put, the caller's.
+ * This context may live much longer than the call: free what you allocate in
+ * it, or use a child of the context that you pass to ptsort_begin().
+ * Callbacks must not call functions of the sort.
  */
 typedef struct PtSortVariant
 {
@@ -76,7 +76,7 @@ typedef struct PtSortVariant
 	 * words must never contradict this order.  If compare returns 0, the
 	 * bytes of the images decide.  compare may raise an error, for example
 	 * about equal keys of a unique index: the sort compares any two tuples
-	 * with equal words that will be neighbours in the result.
+	 * that have equal words and will be neighbours in the result.
 	 */
 	int			(*compare) (const void *a, const void *b, void *state);
 

@@ -3,7 +3,7 @@
  * order.h
  *	  The order of two tuples of one sort.
  *
- * Tuples are ordered by their words, as unsigned integers; then by the
+ * A sort orders tuples by their words, as unsigned integers; then by the
  * variant's comparison; then by the bytes of their images.  The order is
  * therefore total, and the result does not depend on the budget or on which
  * participant sorted which tuples.
@@ -121,7 +121,7 @@ extern int	order_compare_images(const SortOrder *order, const void *a,
 #define PLACE_MASK		((UINT64CONST(1) << PLACE_BITS) - 1)
 extern uint64 order_place(const SortOrder *order, const void *image);
 
-/* True if a word decides between tuples whose key columns are equal. */
+/* True if own->last_word decides when the key columns of tuples are equal. */
 static inline bool
 order_has_last_words(const SortOrder *order)
 {
@@ -167,7 +167,7 @@ order_compare_keys(SortOrder *order, const void *a, const void *b)
 }
 
 /*
- * True if the sort may order tuples that compare equal by their bytes alone.
+ * True if the bytes alone may decide the order of tuples that compare equal.
  */
 static inline bool
 order_sorts_bytes(const SortOrder *order)

@@ -34,16 +34,16 @@ typedef struct SortVariant
 
 	/*
 	 * For flat images, optional.  If head_bytes is not 0, compare orders
-	 * tuples by the key columns alone.  The sort may then order tuples with
-	 * equal words that compare equal by their bytes, without calling compare
+	 * tuples by the key columns alone.  If tuples with equal words compare
+	 * equal, the sort may then order them by bytes, without calling compare
 	 * again.  Of an image's first 8 bytes, only the first head_bytes count.
 	 */
 	int			head_bytes;
 
 	/*
-	 * For flat images, optional: sets *string to the string of the key
-	 * (key_string), all or a part of the tuple's image.  Returns false if
-	 * there is no string that the sort can read in place.
+	 * For flat images, optional: sets *string to the key's string
+	 * (key_string), which is all or a part of the tuple's image.  Returns
+	 * false if there is no string that the sort can read in place.
 	 */
 	bool		(*string) (const void *tuple, KeyString *string, void *state);
 
@@ -78,8 +78,8 @@ typedef struct SortVariant
 	void		(*reset) (void *state);
 
 	/*
-	 * Optional: like PtSortVariant.compare, but the first tuple has no image
-	 * and is given by its values; see bounded_drops.
+	 * Optional: like PtSortVariant.compare, but takes the values of the first
+	 * tuple, which has no image; see bounded_drops.
 	 */
 	int			(*compare_values) (const Datum *values, const bool *isnull,
 								   const void *tuple, void *state);
@@ -88,7 +88,7 @@ typedef struct SortVariant
 /* SortHead: the first fields of every PtSort, for sort_state. */
 typedef struct SortHead
 {
-	const PtSortVariant *variant;	/* the argument of begin */
+	const PtSortVariant *variant;	/* the argument of ptsort_begin */
 	void	   *state;
 } SortHead;
 
@@ -97,12 +97,12 @@ typedef struct SortHead
  * the words and compares tuples; it is NULL if images are inline.
  *
  * If a collation contradicts its tables (text_rank.h), a sort raises an error
- * or, after sort_make_restartable, fails.  sort_failed returns true if the sort
- * failed, in this process or in another participant that it knows of.  The
- * stream of a failed sort simply ends.  A caller whose sorts may fail must
- * therefore call sort_failed at the end of the stream: the tuples of a failed
- * sort are not the result.  sort_contradicted returns the collation for which
- * the sort failed in this process, else InvalidOid.
+ * or, after sort_make_restartable, fails.  sort_failed returns true if the
+ * sort failed, in this process or in another participant that this process
+ * knows of.  The stream of a failed sort simply ends.  A caller whose sorts
+ * may fail must therefore call sort_failed at the end of the stream: the
+ * tuples of a failed sort are not the result.  sort_contradicted returns the
+ * collation for which the sort failed in this process, else InvalidOid.
  */
 extern PtSort *sort_begin_own(const SortVariant *variant, PtSortKey *key,
 							  void *state, int nwords, MemoryContext context,

@@ -10,9 +10,9 @@
  *
  * In a parallel sort, the first participant with enough tuples learns for all
  * participants, because words of different codes cannot be compared.  A
- * participant does not know the number of tuples of the others, so it estimates
- * that number.  (It cannot wait for a participant with more tuples: one process
- * may be several participants.)
+ * participant does not know how many tuples the other participants have, so it
+ * estimates that number.  (It cannot wait for a participant with more tuples:
+ * one process may be several participants.)
  *
  *-------------------------------------------------------------------------
  */
@@ -33,7 +33,7 @@
 #define LEARNING_PART		4
 
 /*
- * A key learns when this many tuples or all tuples are in memory, or when
+ * A key learns when LEARN_TUPLES tuples or all tuples are in memory, or when
  * memory is full.
  */
 #define LEARN_TUPLES		200000
@@ -46,7 +46,7 @@
 #define FEW_TUPLES			2000
 #define MANY_TUPLES			30000
 
-/* A key sees one in SAMPLE_PART tuples.  The other two numbers are limits. */
+/* A key sees 1 in SAMPLE_PART tuples (LEAST_SAMPLE to MOST_SAMPLE tuples). */
 #define SAMPLE_PART			64
 #define LEAST_SAMPLE		400
 #define MOST_SAMPLE			TEXT_SAMPLE_STRINGS
@@ -87,7 +87,7 @@ entry_in_step(PtSort *sort, pg_prng_state *random, int64 i, int64 step)
 
 /*
  * If 'sample' is 0, make the words of all tuples in memory.  Otherwise only
- * show the key 'sample' or a few more tuples, evenly spread.
+ * show 'sample' tuples or a few more, evenly spread, to the key.
  */
 static void
 rekey_memory(PtSort *sort, int64 sample)

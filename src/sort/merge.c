@@ -258,10 +258,10 @@ repeats_last(Merge *merge, const MergeNode *node)
 }
 
 /*
- * Move to the next tuple.  If the next tuple of the winner's run compares equal
- * to the winner, that run wins again: earlier runs have only greater tuples, or
- * they would have won before.  While tuples repeat, tree_next first tests for
- * this case, by one comparison instead of one for each match.
+ * Move to the next tuple.  If the next tuple of the winner's run compares
+ * equal to the winner, that run wins again: earlier runs have only greater
+ * tuples, because earlier runs win ties.  While tuples repeat, tree_next first
+ * tests for this case, by one comparison instead of one for each match.
  */
 static void
 tree_next(Merge *merge)

@@ -25,7 +25,7 @@
  */
 #define CHECK_MS	1000
 
-/* SharedSlot: a participant writes it before 'done'; all may read it later. */
+/* A participant writes its slot and sets 'done'; then all may read it. */
 typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
@@ -63,7 +63,7 @@ struct PtSortShared
 	/*
 	 * The runs follow the slots.  A participant writes its runs and its slot
 	 * together.  The slices (shared_slice) come last: the leader writes them
-	 * before 'planned', and all participants read them afterwards.
+	 * before it sets 'planned', and all participants read them afterwards.
 	 */
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -92,7 +92,7 @@ shared_slices(int processes)
 	return processes <= 64 ? SLICES_EACH * processes : Max(512, processes);
 }
 
-/* Maximum number of all runs, except that each participant may have one run. */
+/* Maximum number of runs of all participants, or one each if that is more. */
 #define MAX_SHARED_RUNS	128
 
 int
@@ -189,7 +189,7 @@ check_abandoned(bool abandoned)
 {
 	if (!abandoned)
 		return;
-	/* a leader that knows of this worker terminates it: prefer that error */
+	/* a leader that knows this worker terminates it: wait for that error */
 	for (int i = 0; i < CHECK_MS / 10; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

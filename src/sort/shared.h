@@ -57,8 +57,8 @@ extern void shared_wake(PtSortShared *shared);
 
 /*
  * Each participant calls shared_claim_learning once.  The first call returns
- * true.  The caller must then publish what it learned, or an empty string if it
- * did not learn.  shared_read_learned waits for the published string and
+ * true, and its caller must then publish what it learned, or an empty string
+ * if it did not learn.  shared_read_learned waits for the published string and
  * appends the string to 'result'.
  */
 extern bool shared_claim_learning(PtSortShared *shared);

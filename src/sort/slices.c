@@ -9,11 +9,11 @@
  * sort has up to one slice per participant, of at least MIN_SHARE_TUPLES.
  *
  * A *cut* is one place in each run.  All tuples before these places, in any
- * run, come before all tuples after them in every run.  Any tuple of a run
- * makes a cut: the cut's place in each run is before the first tuple that does
- * not come before the tuple that makes the cut.  The order is total, because
- * heap TIDs decide between equal keys.  Cuts can therefore fall anywhere, even
- * between equal keys, unless the variant wants equal keys in one slice.
+ * run, come before all tuples after them in every run.  Any tuple t of a run
+ * makes a cut: in each run, the cut's place is before the first tuple that
+ * does not come before t.  The order is total, because heap TIDs decide
+ * between equal keys.  Cuts can therefore fall anywhere, even between equal
+ * keys, unless the variant wants equal keys in one slice.
  *
  * The tuples that make cuts are quantiles.  The leader estimates the quantiles
  * from the sparse indexes.  Each sample stands for the tuples up to the next
@@ -44,8 +44,8 @@
 #define MIN_SHARE_TUPLES	30000
 
 /*
- * Number of samples to use from all runs together: SLICE_SAMPLES for each slice
- * and each run, but at most MAX_SAMPLES.
+ * Number of samples to use from all runs together: SLICE_SAMPLES for each
+ * slice plus SLICE_SAMPLES for each run, but at most MAX_SAMPLES.
  */
 #define SLICE_SAMPLES		256
 #define MAX_SAMPLES			16384
@@ -71,8 +71,8 @@ typedef struct Candidate
 typedef struct Cut
 {
 	int64	   *positions;		/* position of the cut in each run */
-	int64	   *samples;		/* number of samples before it in each run */
-	int64		before;			/* number of tuples before it in all runs */
+	int64	   *samples;		/* samples before the cut in each run */
+	int64		before;			/* tuples before the cut in all runs */
 } Cut;
 
 /* Splitter: a copy of the tuple that makes a cut: words, then the image. */
@@ -384,7 +384,7 @@ make_cuts(PtSort *sort, RunReader *readers, const Candidate *candidates,
 	return slice;
 }
 
-/* Returns the number of slices that pays for this number of tuples. */
+/* Returns the worthwhile number of slices for this number of tuples. */
 static int
 useful_slices(int nslices, int64 tuples)
 {

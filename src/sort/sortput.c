@@ -279,8 +279,8 @@ has_more_room(PtSort *sort)
 }
 
 /*
- * Make room in memory, in the sort's own memory context: drop the tuples beyond
- * the bound, let the memory grow, or write the tuples.
+ * Make room in memory: drop the tuples beyond the bound, let the memory grow,
+ * or write the tuples.  Allocates in the sort's own memory context.
  */
 static pg_noinline void
 make_room(PtSort *sort)

@@ -27,7 +27,7 @@ need_random_access(PtSort *sort, const char *message)
 
 /*
  * As in the server's sort, a backward get returns the tuple before the last
- * tuple returned, or the last tuple if a forward get found the end.
+ * tuple returned, or the last of all tuples if a forward get found the end.
  */
 static const void *
 get_from_memory(PtSort *sort, bool forward, Size *size)
@@ -83,9 +83,9 @@ get_from_run(PtSort *sort, bool forward, Size *size)
 }
 
 /*
- * Begin merging a slice between the positions that the leader planned in each
- * run.  If this process already merged a slice, it reuses the readers of that
- * merge and their memory.
+ * Begin merging a slice: in each run, the records between the positions that
+ * the leader planned.  If this process already merged a slice, it reuses the
+ * readers of that merge and their memory.
  */
 static void
 merge_slice(PtSort *sort, int slice)

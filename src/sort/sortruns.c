@@ -19,8 +19,8 @@
 
 /*
  * The smallest read of a merge is a tape's block.  A block takes about 1 /
- * BLOCK_PART of the budget, so that one merge can read many runs, but at least
- * BLCKSZ and at most MAX_TAPE_BLOCK bytes.
+ * BLOCK_PART of the budget (but at least BLCKSZ and at most MAX_TAPE_BLOCK
+ * bytes), so that one merge can read many runs.
  */
 #define BLOCK_PART			512
 #define MAX_TAPE_BLOCK		(32 * 1024)
@@ -40,10 +40,10 @@
 #define MAX_MERGE_ORDER		500
 
 /*
- * A worker writes runs in any case, because other participants read them, so it
- * gains nothing from a large budget.  With entries of RUN_MEMORY bytes and
- * their scratch memory, the sort stays in cache and the kernel need not clear
- * fresh memory.
+ * A worker writes runs in any case, because other participants read them.
+ * Therefore a worker gains nothing from a large budget.  With entries of
+ * RUN_MEMORY bytes and their scratch memory, the sort stays in cache and the
+ * kernel need not clear fresh memory.
  */
 #define RUN_MEMORY			((int64) 16 * 1024 * 1024)
 
@@ -344,7 +344,7 @@ merge_runs(PtSort *sort, int n)
 		move_last(sort, first);
 }
 
-/* The first merge may read fewer runs, so that the others read 'order' runs. */
+/* The first merge may read fewer runs; all later merges read 'order' runs. */
 void
 sort_merge_down(PtSort *sort, int target)
 {

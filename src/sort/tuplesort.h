@@ -297,8 +297,8 @@ extern bool bounded_drops(PtSort *sort, const Datum *values,
 extern void bounded_cut(PtSort *sort);
 
 /*
- * bounded_pays: true if enough entries are beyond the bound, so that sorting
- * all entries to drop these pays.
+ * bounded_pays: true if enough entries are beyond the bound to make up for
+ * sorting all entries.
  */
 extern bool bounded_pays(const PtSort *sort);
 

@@ -3,12 +3,12 @@
  * tape.c
  *	  Logical tapes: byte streams in one participant's temporary file.
  *
- * As in the server's logtape.c (and for Knuth's tapes), many streams share one
- * file, and reading a block makes the block free again.  The difference is that
- * blocks contain no links, so the bytes of consecutive blocks are consecutive
- * in memory, and a reader can use tuples in place.  A list of extents replaces
- * the links.  The list is short, because a process writes only one tape at a
- * time; tape_export stores the list after the tape.
+ * Like the server's logtape.c (and Knuth's tapes), tape.c stores many streams
+ * in one file, and reading a block frees the block.  Unlike logtape.c's
+ * blocks, those of tape.c contain no links, so the bytes of consecutive blocks
+ * are consecutive in memory, and a reader can use tuples in place.  A list of
+ * extents replaces the links.  The list is short, because a process writes
+ * only one tape at a time; tape_export stores the list after the tape.
  *
  * The last reading of a tape frees each block as soon as the block is in
  * memory, and the next tape uses the lowest free block.  Merge passes therefore
@@ -649,10 +649,10 @@ shift_buffer(Tape *tape, int64 offset, int64 size)
 }
 
 /*
- * tape_read_slow is tape_read for bytes that are not all in the buffer.  If the
- * offset is in the buffer, it appends blocks.  Otherwise it refills the buffer:
- * the block of the offset becomes the first block or, in a backward read, the
- * last block.
+ * tape_read_slow is tape_read for bytes that are not all in the buffer.  If
+ * the offset is in the buffer, the function appends blocks.  Otherwise it
+ * refills the buffer: the block of the offset becomes the first block or, in a
+ * backward read, the last block.
  */
 const char *
 tape_read_slow(Tape *tape, int64 offset, Size size)

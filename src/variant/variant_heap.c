@@ -53,7 +53,7 @@ typedef struct HeapSort
 	EState	   *estate;			/* evaluates expressions; NULL if the index
 								 * has none */
 	TupleTableSlot *slot;		/* tuple for evaluating expressions */
-	MemoryContext put_context;	/* put resets it after each tuple */
+	MemoryContext put_context;	/* put resets this context after each tuple */
 	HeapTupleData result;		/* the tuple that get returns */
 } HeapSort;
 
@@ -84,7 +84,7 @@ evaluate(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
 	ExecClearTuple(state->slot);
 }
 
-/* If the index has expressions, evaluates all columns first. */
+/* If the index has expressions, evaluates all columns before comparing any. */
 static int
 heap_compare_keys(const void *a, const void *b, void *arg)
 {

@@ -57,7 +57,7 @@ typedef struct IndexSort
 	PtSortKey  *key;
 	SortSupport support;
 	int			nwords;
-	MemoryContext put_context;	/* put resets it after each tuple */
+	MemoryContext put_context;	/* put resets this context after each tuple */
 	IndexTuple	scratch;		/* VARIANT_FORM_ROOM bytes, for a tuple being
 								 * formed or read */
 
@@ -382,7 +382,7 @@ variant_begin_index(Relation heap, Relation index, bool unique,
 	return sort;
 }
 
-/* Returns the state of a sort of index tuples, of any variant. */
+/* Returns the state of a sort of any variant for index tuples. */
 static IndexSort *
 index_state(PtSort *sort)
 {

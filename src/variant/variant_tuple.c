@@ -37,10 +37,10 @@
 #define VALUE_INFOMASK2 HEAP_NATTS_MASK
 
 /*
- * Dropping a row reads little of the row, so the processor does not detect that
- * rows follow each other in a page.  For each row, ptsort therefore prefetches
- * the first BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows ahead.  ptsort
- * assumes that rows are as far apart as the last two rows.
+ * A sort reads little of a row that it drops, so the processor does not detect
+ * that rows follow each other in a page.  For each row, ptsort therefore
+ * prefetches the first BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows
+ * ahead.  ptsort assumes that rows are as far apart as the last two rows.
  */
 #define ROWS_AHEAD		6
 #define BYTES_AHEAD		128
@@ -51,7 +51,7 @@ typedef struct TupleState
 	TupleDesc	desc;
 	int			nkeys;
 	int			decided;		/* number of leading keys that are equal if
-								 * the words are */
+								 * the words are equal */
 	AttrNumber *attnums;
 	bool		first_by_value; /* the first key column is by value */
 	int			nfixed;			/* number of fixed-length columns at the
@@ -96,8 +96,8 @@ as_heap_tuple(HeapTuple heap_tuple, const void *tuple)
 
 /*
  * Store the place of the first key column's value.  The value points into a
- * tuple with the same layout, and this tuple begins at 'start'.  (The value of
- * a column that was added to the table later may be in no tuple.)
+ * tuple that has the same layout and begins at 'start'.  (The value of a
+ * column that was added to the table later may be in no tuple.)
  */
 static inline void
 keep_first(const TupleState *state, MinimalTuple tuple, const char *start)
@@ -404,7 +404,7 @@ copy_tuple(PtSort *sort, const void *tuple, Size size)
 
 /*
  * Add the tuple in the reserved place.  The values for the put point into a
- * tuple with the same layout, and this tuple begins at 'start'.
+ * tuple that has the same layout and begins at 'start'.
  */
 static inline void
 add_tuple(PtSort *sort, TupleState *state, MinimalTuple place,
@@ -519,7 +519,7 @@ variant_put_slot(PtSort *sort, TupleTableSlot *slot)
 		variant_put_tuple(sort, slot->tts_ops->get_minimal_tuple(slot));
 	else
 	{
-		/* the slot of another table access method */
+		/* a slot of a table access method other than heap */
 		tuple = ExecCopySlotMinimalTuple(slot);
 		variant_put_tuple(sort, tuple);
 		heap_free_minimal_tuple(tuple);
@@ -532,7 +532,7 @@ variant_get_tuple(PtSort *sort, bool forward)
 	TupleState *state = sort_state(sort, &tuple_variant.base);
 	MinimalTuple tuple = unconstify(void *, sort_next(sort, forward));
 
-	/* return the tuple as it was put */
+	/* return the tuple as the caller put it */
 	if (tuple != NULL && !state->first_by_value)
 		memset(tuple->mt_padding, 0, sizeof(tuple->mt_padding));
 	return tuple;

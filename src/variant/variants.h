@@ -23,9 +23,9 @@ extern PtSort *variant_begin_index(Relation heap, Relation index, bool unique,
 								   const PtSortOptions *options);
 
 /*
- * After variant_postpone_errors, a sort fails (sort_failed) instead of raising
- * an error if putting a tuple or writing a run finds equal keys of a unique
- * index or a tuple that is too large.
+ * After variant_postpone_errors, equal keys of a unique index and tuples that
+ * are too large raise no error when the caller puts a tuple or the sort writes
+ * a run.  Instead, the sort fails (sort_failed).
  */
 extern void variant_postpone_errors(PtSort *sort);
 
