@@ -210,7 +210,7 @@ typedef struct PtSortStats
 								 * sorts */
 	double		run_ms;			/* writing runs and merging them into one */
 	PtSortMethod method;		/* of the methods that the object's sorts
-								 * used, the last in the order of PtSortMethod */
+								 * used, the last one of PtSortMethod */
 } PtSortStats;
 
 /*

@@ -32,8 +32,8 @@ typedef struct SortKeyWord
 	TextForm	form;			/* form of the values for that code */
 	TextRanks  *ranks;			/* order of these values; NULL: bytewise */
 	TextCode   *code;			/* makes one or two words; NULL before
-								 * learning.  If 'ranks' is set, words
-								 * without a code are 0 */
+								 * learning.  If 'ranks' is set, words without
+								 * a code are 0 */
 	int			nwords;
 	bool		reverse;		/* descending */
 	uint64		null_word;		/* smallest or largest */
@@ -52,8 +52,8 @@ typedef struct PtSortKey
 								 * do not contradict the order */
 	Size		limit;			/* bytes that learning may use; the result
 								 * needs less */
-	KeyPack		pack;			/* used if 'exact', or to pack several columns;
-								 * otherwise empty */
+	KeyPack		pack;			/* used if 'exact', or to pack several
+								 * columns; otherwise empty */
 	SortKeyWord word;			/* word of a key that is not packed, or the
 								 * last field of the pack */
 	int			string_column;	/* index of the column whose bytes first order

@@ -112,8 +112,8 @@ struct TextCode
 	int			nwords;
 	TextPrefix	prefix;
 	TextSymbols *symbols;		/* symbols of the collation's weights */
-	TextModel  *model;			/* 'symbols' and 'model' are NULL
-								 * before learning, and if 'plain' */
+	TextModel  *model;			/* 'symbols' and 'model' are NULL before
+								 * learning, and if 'plain' */
 	TextSample	sample;
 	TextMemo   *memo;			/* words of short strings; NULL before the
 								 * first short string */
