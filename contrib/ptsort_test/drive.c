@@ -345,7 +345,7 @@ sort_in_parallel(TestShape *shape, Totals *totals)
 	shape->first_row = spec->data.n;
 	if (launched < spec->nshares)
 	{
-		/* participant 0 puts these rows */
+		/* participant 0 puts this row and all later rows */
 		shape->first_row = launched > 0 ? spec->share_end[launched - 1] : 0;
 		participate(shape, shared, launched, spec->nshares);
 		participants++;
