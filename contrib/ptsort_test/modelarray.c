@@ -7,7 +7,8 @@
  * equal keys by the operator class's comparison.  It sorts each group in the
  * order that ptsort promises: by the images' bytes or, if the sort is stable,
  * in the order of the puts.  So there is one right result, and the test
- * compares each tuple that ptsort returns with the array's tuple, byte by byte.
+ * compares each tuple that ptsort returns with the array's tuple, byte by
+ * byte.
  *
  *-------------------------------------------------------------------------
  */
@@ -185,7 +186,8 @@ run_server(ModelArray *array)
 
 /*
  * Returns the number of a put tuple that has the given tuple's image.  The
- * function returns each number only once, and then replaces it with -1.
+ * function returns each number only once, and then replaces the number with
+ * -1.
  */
 static int64
 find_put(ModelArray *array, PutTuple *puts, const ModelTuple *tuple)

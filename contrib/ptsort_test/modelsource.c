@@ -75,9 +75,9 @@ scan_column(Plan *plan, AttrNumber attnum)
 }
 
 /*
- * Sets the comparison of a key column to the operator class's own function.  An
- * operator can be in several families that agree on the order; open_key uses
- * the first family.
+ * Sets the comparison of a key column to the operator class's own function.
+ * An operator can be in several families that agree on the order; open_key
+ * uses the first family.
  */
 static void
 open_key(ModelSource *source, int column)

@@ -1,6 +1,6 @@
 -- Serial sorts of every kind of tuple, in memory and with runs.
 
--- Every shape and variant in 1 MB: the result equals qsort's.  "runs" proves that
+-- Sorts every shape and variant in 1 MB; the result equals the result of qsort.  "runs" proves that
 -- the larger sorts used temporary files.
 SELECT variant, index, n, s.tuples = n AS complete, s.runs > 1 AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,

@@ -1,4 +1,5 @@
--- Compares with the server's own sort of the same tuples, as in CLUSTER.
+-- Compares ptsort's sort of heap tuples with the server's sort of the same tuples,
+-- which CLUSTER uses.
 CREATE TABLE rows (i int8, a int4, b int8, c text, d text COLLATE "C", n numeric, u uuid, gone int, pad text) WITH (fillfactor = 80);
 ALTER TABLE rows ALTER pad SET STORAGE EXTERNAL;
 INSERT INTO rows
