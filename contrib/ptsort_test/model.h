@@ -32,7 +32,7 @@ typedef enum ModelSpoil
 	SPOIL_ORDER,				/* the first key's order is reversed */
 	SPOIL_NULLS,				/* nulls are at the other end */
 	SPOIL_STEP,					/* a walk begins one tuple too far */
-	SPOIL_TIES					/* a sort lacks the option "stable" */
+	SPOIL_TIES					/* a sort runs without the option "stable" */
 } ModelSpoil;
 
 /* ModelSettings: the options of the sort. */

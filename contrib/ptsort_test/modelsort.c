@@ -27,8 +27,9 @@
 #define LARGE_PART		100
 
 /*
- * Bytes that a context may keep of its freed memory: some small blocks.  The
- * values of hundreds of rows would be larger.
+ * Number of bytes that a context may keep after puts freed their memory: some
+ * small blocks.  If puts left the values of hundreds of rows, the context
+ * would be larger.
  */
 #define PUTS_LEAVE		(64 * 1024)
 

@@ -187,7 +187,8 @@ make_tuple(void)
 
 /*
  * Compares the output of the two sorts; returns the number of positions at
- * which both sorts have the same tuple.  Stores the digests of ptsort's output.
+ * which both sorts have the same tuple.  Stores the digests of ptsort's
+ * output.
  */
 static int64
 compare_streams(ServerTest *test, uint64 *digests)

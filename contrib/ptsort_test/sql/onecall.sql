@@ -1,6 +1,6 @@
 -- ptsort_parallel(): sorts rows of a table and values of a callback, as streams and
--- in slices, with and without workers.  The test function checks every call of a callback; this file
--- tests everything else.
+-- in slices, with and without workers.  The test function checks every call of a
+-- callback; this file tests everything else.
 CREATE TABLE onecall (k int8, k2 int4, c text COLLATE "C", w text COLLATE "en-x-icu", pad text);
 INSERT INTO onecall SELECT CASE WHEN i % 50 > 0 THEN (i * 7919) % 20011 END, i % 7,
 		md5((i % 5000)::text), 'word ' || chr(224 + i % 30) || (i * 31) % 999, 'row ' || i
@@ -43,7 +43,7 @@ SELECT variant, order_by, onecall(keys, operators, order_by, variant, 0) AS alon
 	onecall(keys, operators, order_by, variant) AS stream,
 	onecall(keys, operators, order_by, variant, slices => true) AS slices
 FROM onecall_keys ORDER BY n;
--- sorts through runs in files
+-- sorts with runs in files
 SET ptsort_test.spill_entries = 1000;
 SELECT variant, order_by, onecall(keys, operators, order_by, variant, 0, budget_kb => 1024) AS alone,
 	onecall(keys, operators, order_by, variant, budget_kb => 3072) AS stream,

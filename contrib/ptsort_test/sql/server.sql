@@ -34,8 +34,8 @@ BEGIN
 	identical := s.identical;
 	spilled := s.runs > 0;
 END $$;
--- Updates (some in place), deletes, locks and inserts rows, and rolls some rows
--- back.  While this transaction runs, no process removes these row versions.
+-- Updates (some of them HOT updates), deletes, locks and inserts rows, and rolls the
+-- inserts back.  While this transaction runs, no process removes these row versions.
 BEGIN;
 UPDATE rows SET a = NULL, later = 'x' || i WHERE i % 13 = 0;
 UPDATE rows SET free = i WHERE i % 11 = 0;
