@@ -230,7 +230,7 @@ assign_fault(const char *newval, void *extra)
 	pg_atomic_write_u32(&fault_shared->failed, 0);
 }
 
-/* Waits for some tenths of a second; serves interrupts meanwhile. */
+/* Waits 'tenths' tenths of a second; serves interrupts meanwhile. */
 static void
 wait_a_while(int tenths)
 {
@@ -421,9 +421,9 @@ _PG_init(void)
 }
 
 /*
- * ptsort_test_faults counts in all processes, since the setting changed: it
- * returns the number of faults that acted, and the number of calls that failed
- * because of a fault.
+ * ptsort_test_faults returns the number of faults that acted, and the number of
+ * calls that failed because of a fault, in all processes since the setting
+ * changed.
  */
 Datum
 ptsort_test_faults(PG_FUNCTION_ARGS)

@@ -4,7 +4,8 @@
  *	  Declarations shared by the files that make things fail.
  *
  *	  fault.c		ptsort_test.fault: the fault at each point
- *	  points.c		counts passes of points, makes processes wait at them
+ *	  points.c		counts the points that processes pass, and makes
+ *					processes wait for each other
  *	  memory.c		makes the n-th allocation fail
  *	  full.c		disks without space, and processes that cannot start
  *	  shortage.c	a separate library that tests preload into the server:

@@ -260,8 +260,8 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_point'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Counts since ptsort_test.fault was set: returns the number of faults that acted at a
--- point, and the number of calls that failed later because of a fault.
+-- Returns the number of faults that acted at a point since ptsort_test.fault was set,
+-- and the number of calls that failed later because of a fault.
 CREATE FUNCTION ptsort_test_faults(
 	OUT acted bigint,
 	OUT failed bigint)

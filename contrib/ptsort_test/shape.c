@@ -237,8 +237,8 @@ put_tuple(TestShape *shape, PtSort *sort, int64 row)
 }
 
 /*
- * Makes a record from the row's columns.  The name is a suffix of a column.
- * The numbers of records differ in both halves.
+ * Makes a record from the row's columns.  The record's name is a suffix of the
+ * second column's value.  The numbers of records differ in both halves.
  */
 static void
 make_record(TestShape *shape, int64 row, TestRecord *record)

@@ -1,5 +1,5 @@
--- Compares ptsort's sort of heap tuples with the server's sort of the same tuples,
--- which CLUSTER uses.
+-- Compares ptsort's sort of heap tuples with the sort that the server uses in
+-- CLUSTER.  Both sorts get the same tuples.
 CREATE TABLE rows (i int8, a int4, b int8, c text, d text COLLATE "C", n numeric, u uuid, gone int, pad text) WITH (fillfactor = 80);
 ALTER TABLE rows ALTER pad SET STORAGE EXTERNAL;
 INSERT INTO rows
