@@ -421,8 +421,8 @@ _PG_init(void)
 }
 
 /*
- * ptsort_test_faults returns the number of faults that acted, and the number of
- * calls that failed because of a fault, in all processes since the setting
+ * ptsort_test_faults returns the number of faults that acted, and the number
+ * of calls that failed because of a fault, in all processes since the setting
  * changed.
  */
 Datum

@@ -55,7 +55,7 @@ typedef struct Job
 	int64		fill;			/* number of values that fill puts */
 	bool		hold_back;		/* put keeps every tenth value for fill */
 	int64		room;			/* number of hashes that fit in Shared */
-	char		fail[40];		/* failing callback, and "leader" or "worker" */
+	char		fail[40];		/* failing callback and "leader" or "worker" */
 } Job;
 
 /* Contents of PtParallel.shared */
