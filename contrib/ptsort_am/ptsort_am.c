@@ -65,7 +65,7 @@ build_put(PtParallel *build, PtSort *sort, ItemPointer tid, Datum *values,
 		ptsort_put(sort, &row, sizeof(row), &key);
 }
 
-/* Writes n entries to one page, starting at number "at" of the array. */
+/* Writes n entries to one page, starting at position "at" of the array. */
 static void
 write_entries(Relation index, int64 at, const Entry *entries, int n)
 {
@@ -95,7 +95,10 @@ write_entries(Relation index, int64 at, const Entry *entries, int n)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* All processes run this at once.  Two slices may share a page. */
+/*
+ * All processes run this function at the same time.  Two slices may share a
+ * page.
+ */
 static void
 build_read_slices(PtParallel *build, PtSort *sort)
 {
@@ -178,8 +181,9 @@ read_entry(Relation index, Buffer *buffer, int64 at)
 }
 
 /*
- * "<" and ">" also return entries equal to the argument, and a null argument
- * may return any entries.  The executor rechecks every row.
+ * For "<" and ">", the scan also returns entries equal to the argument; for a
+ * null argument, the scan may return any entries.  The executor rechecks every
+ * row.
  */
 static int64
 am_getbitmap(IndexScanDesc scan, TIDBitmap *bitmap)

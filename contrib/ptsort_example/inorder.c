@@ -6,8 +6,8 @@
  * The sort takes whole heap tuples and evaluates the columns or expressions of
  * the index.  The sort returns each tuple unchanged.  A tuple may thus have
  * fewer columns than the table (if a later command added columns), and may
- * point to the source's toast table.  The caller reads the values with the
- * source's descriptor and inserts the values as new rows.
+ * point to the source table's toast table.  The caller reads the values with
+ * the source table's descriptor and inserts the values as new rows.
  *
  *-------------------------------------------------------------------------
  */

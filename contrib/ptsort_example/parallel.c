@@ -4,8 +4,8 @@
  *	  Sort in parallel: the median of a column of a table.
  *
  * ptsort_parallel() starts workers and hands out the table's blocks.  Each
- * process puts the column's values of its rows into a sort of its own, and the
- * leader reads the runs of all processes as one stream.
+ * process puts the column's values from its blocks into a sort of its own, and
+ * the leader reads the runs of all processes as one stream.
  *
  *-------------------------------------------------------------------------
  */

@@ -6,8 +6,9 @@
  *
  * The test runs a build over an existing index and does not change the index.
  * It reads the values of the first column, a bigint, counts them, adds them up
- * and checks their order.  For each callback, the test checks the promises of
- * ptsort_parallel.h about the process, the numbers and the memory context.
+ * and checks their order.  In each callback, the test checks the promises of
+ * ptsort_parallel.h about the process, the participant's number, the argument
+ * and the memory context.
  *
  *-------------------------------------------------------------------------
  */
@@ -53,12 +54,15 @@ typedef struct TestBuildSlice
 	int64		last;
 } TestBuildSlice;
 
-/* Contents of PtParallel.shared.  Only one process writes each field. */
+/*
+ * Contents of PtParallel.shared.  Only one process writes each field.  A bool
+ * for each process follows the slices.
+ */
 typedef struct TestBuildShared
 {
 	int			processes;
 	int			slices;
-	TestBuildSlice slice[FLEXIBLE_ARRAY_MEMBER];	/* then a bool each */
+	TestBuildSlice slice[FLEXIBLE_ARRAY_MEMBER];
 } TestBuildShared;
 
 /* Sums of all values read, and the number of slices with tuples. */
@@ -487,7 +491,7 @@ ptsort_test_build(PG_FUNCTION_ARGS)
 	if (TupleDescAttr(RelationGetDescr(request.index), 0)->atttypid != INT8OID)
 		elog(ERROR, "first column of the index must be a bigint");
 	if (request.ops_function[0] == '\0')
-		request.ops_function = NULL;	/* as if the caller forgot it */
+		request.ops_function = NULL;	/* simulates a missing name */
 
 	build = ptsort_parallel(&request);
 	if (IsInParallelMode())

@@ -145,8 +145,8 @@ test_check_all(TestChecker *checker, PtSort *sort)
 }
 
 /*
- * Reads one tuple of a walk.  A position is like a cursor's: 0 is before the
- * first tuple, and n + 1 is after the last tuple.
+ * Reads one tuple of a walk.  Position 0 is before the first tuple, and
+ * position n + 1 is after the last tuple.
  */
 static void
 step(TestChecker *checker, PtSort *sort, bool forward, int64 *position)

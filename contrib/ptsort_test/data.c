@@ -4,9 +4,9 @@
  *	  Makes the rows of a test from their numbers.
  *
  * Row r of a data set is a function of (seed, r), so every participant can
- * make its own rows.  The first column of the table follows the pattern.  If
- * the last column is text, it is the payload.  The payload has the row's number
- * and key at both ends, so the test notices damage at any place.
+ * make its own rows.  The first column of the table follows TestData.pattern.
+ * If the last column is text, it is the payload.  The payload has the row's
+ * number and key at both ends, so the test notices damage at any place.
  *
  *-------------------------------------------------------------------------
  */
@@ -143,8 +143,8 @@ make_payload(const TestData *data, int64 row)
 }
 
 /*
- * Returns a value of the type.  If the type allows it, values sort like their
- * numbers.
+ * Returns a value of the type.  Values sort like their numbers where the type
+ * allows that order.
  */
 static Datum
 make_value(Oid type, uint64 number)

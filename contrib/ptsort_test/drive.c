@@ -42,7 +42,7 @@ typedef struct Totals
 	uint64		checksum;
 	int64		data_bytes;
 	TestSlices	slices;
-	char	   *key;			/* key of the last sort read */
+	char	   *key;			/* description of the last sort's key */
 } Totals;
 
 extern PGDLLEXPORT void ptsort_test_worker(dsm_segment *segment, shm_toc *toc);
@@ -50,8 +50,8 @@ extern PGDLLEXPORT void ptsort_test_worker(dsm_segment *segment, shm_toc *toc);
 PG_FUNCTION_INFO_V1(ptsort_test_sort);
 
 /*
- * Adds a sort's statistics to the totals.  Their peak_memory is the largest of
- * all sorts.
+ * Adds a sort's statistics to the totals.  The peak_memory of the totals is
+ * the largest of all sorts.
  */
 static void
 add_stats(Totals *totals, const PtSortStats *stats)
@@ -345,7 +345,7 @@ sort_in_parallel(TestShape *shape, Totals *totals)
 	shape->first_row = spec->data.n;
 	if (launched < spec->nshares)
 	{
-		/* participant 0 puts these rows */
+		/* participant 0 puts this row and all later rows */
 		shape->first_row = launched > 0 ? spec->share_end[launched - 1] : 0;
 		participate(shape, shared, launched, spec->nshares);
 		participants++;

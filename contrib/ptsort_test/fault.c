@@ -19,7 +19,7 @@
  *		cancel	cancels itself, as pg_cancel_backend() does, and goes on
  *		terminate	terminates itself, as pg_terminate_backend() does
  *		kill	kills itself with SIGKILL
- *		stop	stops the server at once (SIGQUIT), and waits for the end
+ *		stop	stops the server at once (SIGQUIT), and waits until it ends
  *		palloc	makes an allocation after the point fail (memory.c)
  *		malloc	makes an allocation in the C library fail
  *		full_temp, full_index, full_wal, full_segment, full_file
@@ -132,7 +132,7 @@ find_name(const char *const *names, const char *name)
 	return -1;
 }
 
-/* Returns the length up to the next colon between parts, or to the end. */
+/* Returns the length of the first part of the setting. */
 static size_t
 part_length(const char *setting)
 {
@@ -230,7 +230,7 @@ assign_fault(const char *newval, void *extra)
 	pg_atomic_write_u32(&fault_shared->failed, 0);
 }
 
-/* Waits, and serves interrupts meanwhile. */
+/* Waits 'tenths' tenths of a second; serves interrupts meanwhile. */
 static void
 wait_a_while(int tenths)
 {
@@ -241,7 +241,7 @@ wait_a_while(int tenths)
 	}
 }
 
-/* Waits until the session that holds the lock releases it. */
+/* Waits until the session that holds PAUSE_LOCK releases it. */
 static void
 wait_for_lock(void)
 {
@@ -261,7 +261,7 @@ show_point(const char *point)
 	pgstat_report_appname(name);
 }
 
-/* Raises an error, ends the process, or waits, immediately. */
+/* Immediately raises an error, ends the process or waits. */
 static void
 interrupt(FaultAction action, const char *point)
 {
@@ -307,7 +307,7 @@ interrupt(FaultAction action, const char *point)
 	}
 }
 
-/* Makes later calls fail. */
+/* Makes later allocations, writes, forks or new processes fail. */
 static void
 make_scarce(FaultAction action)
 {
@@ -421,9 +421,9 @@ _PG_init(void)
 }
 
 /*
- * ptsort_test_faults returns two numbers, for all processes, since the setting
- * changed: the number of faults that acted, and the number of calls that failed
- * because of a fault.
+ * ptsort_test_faults returns the number of faults that acted, and the number
+ * of calls that failed because of a fault, in all processes since the setting
+ * changed.
  */
 Datum
 ptsort_test_faults(PG_FUNCTION_ARGS)

@@ -4,11 +4,13 @@
  *	  Declarations shared by the files that make things fail.
  *
  *	  fault.c		ptsort_test.fault: the fault at each point
- *	  points.c		the points that processes passed, and their waits
+ *	  points.c		counts the points that processes pass, and makes
+ *					processes wait for each other
  *	  memory.c		makes the n-th allocation fail
  *	  full.c		disks without space, and processes that cannot start
  *	  shortage.c	a separate library that tests preload into the server:
- *					its system calls first ask full.c and memory.c
+ *					its functions, which replace system calls, first ask
+ *					full.c and memory.c
  *
  *-------------------------------------------------------------------------
  */
@@ -54,10 +56,10 @@ typedef struct FaultShared
 	pg_atomic_uint32 forks;		/* number of forks still to fail */
 	pg_atomic_uint32 deaths;	/* number of new processes that will die */
 	pg_atomic_uint32 allocations;	/* counted by an armed process */
-	pg_atomic_uint32 acted;		/* faults, since the setting changed */
+	pg_atomic_uint32 acted;		/* faults since the setting changed */
 	pg_atomic_uint32 failed;	/* calls that failed due to a fault */
 	pg_atomic_uint32 changes;	/* number of changes of the setting */
-	pg_atomic_uint32 launched;	/* "changes" when workers were launched */
+	pg_atomic_uint32 launched;	/* value of "changes" at the last launch */
 } FaultShared;
 
 /* The kinds of files for which the disk can be full. */

@@ -3,11 +3,11 @@
  * full.c
  *	  Disks without space, and processes that cannot start.
  *
- * If the server was started with shortage.c, that library replaces system calls
- * and asks this file whether they fail.  A full disk is full for all processes,
- * including the WAL writer.  This file asks the kernel which file a descriptor
- * refers to.  As on a real disk, the first write that does not fit is short,
- * and the next write fails.
+ * If the server preloads shortage.c, that library replaces system calls and
+ * asks this file whether the calls must fail.  A full disk is full for all
+ * processes, including the WAL writer.  This file asks the kernel which file a
+ * descriptor refers to.  As on a real disk, the first write that does not fit
+ * is short, and the next write fails.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,10 @@
 
 #include "faults.h"
 
-/* Defined in shortage.c, if that library is preloaded. */
+/*
+ * Variables of the library made from shortage.c; their addresses are NULL
+ * unless that library is preloaded.
+ */
 extern size_t (*ptsort_shortage_write) (int fd, size_t size)
 			__attribute__((weak));
 extern bool (*ptsort_shortage_fork) (bool in_child) __attribute__((weak));

@@ -3,10 +3,10 @@
  * internal_tests.h
  *	  Internals of ptsort that ptsort_test tests.
  *
- * These are keys, which may be exact and may have to learn, temporary files,
- * and settings that force rare paths.  The library exports one function that
- * returns a table of functions and variables.  Only ptsort_test may use this
- * interface, which changes whenever its tests do.
+ * These internals are keys (including exact keys and keys that must learn),
+ * temporary files, and settings that force rare paths.  ptsort exports one
+ * function that returns a table of functions and variables.  Only ptsort_test
+ * may use this interface, which changes whenever the tests change.
  *
  *-------------------------------------------------------------------------
  */

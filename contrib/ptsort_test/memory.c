@@ -13,15 +13,16 @@
  * which the server calls the allocator.  The allocator's caller raises the
  * error.  The tables are constant, so this file makes their pages writable
  * first, in this process only.  This file lets three kinds of allocations
- * succeed.  In critical sections, every error is a PANIC.  ErrorContext has
- * reserved memory.  The server's statistics do not tolerate failures: the
- * server makes an entry while it deletes the files of a file set, so a failure
- * would leave the other files.  Also, an incomplete entry fails an assertion
- * when the process ends.
+ * succeed: those in critical sections, where every error is a PANIC; those in
+ * ErrorContext, which has reserved memory; and those of the server's
+ * statistics.  The statistics do not tolerate failures: the server makes an
+ * entry while it deletes the files of a file set, so a failure would leave the
+ * other files.  Also, an incomplete entry fails an assertion when the process
+ * ends.
  *
- * The arguments of these functions depend on the server's version (in some
- * versions they return NULL and take no flags).  The compiler recognizes the
- * version by the types in the table.
+ * The arguments of the tables' functions depend on the server's version (in
+ * some versions, the functions return NULL and take no flags).  The compiler
+ * recognizes the version by the types in the table.
  *
  * Action malloc: shortage.c calls malloc_fails() before the C library.  Only
  * blocks of contexts, new contexts and hash tables come from the C library, so
@@ -236,7 +237,7 @@ wrap_all(void)
 						   SLAB_DEFAULT_BLOCK_SIZE, 64));
 }
 
-/* memory_arm starts counting, and makes one allocation fail. */
+/* memory_arm starts to count allocations, and makes one of them fail. */
 void
 memory_arm(MemoryKind kind)
 {
@@ -246,14 +247,14 @@ memory_arm(MemoryKind kind)
 	armed = true;
 }
 
-/* memory_disarm stops counting and failing. */
+/* memory_disarm stops the counting; no later allocation fails. */
 void
 memory_disarm(void)
 {
 	armed = false;
 }
 
-/* XactCallback: stops counting at the end of the transaction. */
+/* XactCallback: disarms the process at the end of the transaction. */
 static void
 end_of_transaction(XactEvent event, void *arg)
 {
@@ -267,7 +268,10 @@ malloc_fails(size_t size)
 	return fails(MEMORY_MALLOC);
 }
 
-/* defined in shortage.c, if that library is preloaded */
+/*
+ * A variable of the library made from shortage.c; its address is NULL unless
+ * that library is preloaded.
+ */
 extern bool (*ptsort_shortage_malloc) (size_t size) __attribute__((weak));
 
 /* memory_init defines the setting. */
@@ -284,7 +288,10 @@ memory_init(void)
 		ptsort_shortage_malloc = malloc_fails;
 }
 
-/* ptsort_test_allocations returns the number that an armed process counted. */
+/*
+ * ptsort_test_allocations returns the number of allocations that an armed
+ * process counted.
+ */
 Datum
 ptsort_test_allocations(PG_FUNCTION_ARGS)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * misuse.c
- *	  ptsort_test_misuse(): misuses the interface.
+ *	  ptsort_test_misuse(): misuses ptsort's interface.
  *
  * Each misuse must raise an error that states the mistake, and must leave
  * nothing behind.

@@ -5,8 +5,9 @@
  *
  *	  model.c		ptsort_test_model(): the SQL function
  *	  modelsource.c	the source of the tuples: a query's Sort
- *	  modelarray.c	the expected tuples: the server's own sort, as an array
- *	  modelsort.c	sorts with ptsort in all roles, compares with the array
+ *	  modelarray.c	the expected tuples: an array that the server sorted
+ *	  modelsort.c	sorts with ptsort in all roles, compares the tuples
+ *					with the array
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +32,7 @@ typedef enum ModelSpoil
 	SPOIL_ORDER,				/* the first key's order is reversed */
 	SPOIL_NULLS,				/* nulls are at the other end */
 	SPOIL_STEP,					/* a walk begins one tuple too far */
-	SPOIL_TIES					/* a sort lacks the option "stable" */
+	SPOIL_TIES					/* a sort runs without the option "stable" */
 } ModelSpoil;
 
 /* ModelSettings: the options of the sort. */
@@ -44,7 +45,7 @@ typedef struct ModelSettings
 	bool		random_access;
 	bool		stable;
 	int64		bound;			/* 0: no bound */
-	int			rounds;			/* number of sorts with resets between */
+	int			rounds;			/* number of sorts, with resets between them */
 	int64		expected_tuples;
 	uint64		seed;
 	ModelSpoil	spoil;
@@ -70,8 +71,9 @@ typedef struct ModelSource
 } ModelSource;
 
 /*
- * ModelTuple: an expected tuple.  Its image must equal that of the returned
- * tuple: the bytes of a minimal tuple, or of a value with its size.
+ * ModelTuple: an expected tuple.  Its image must equal the image of the tuple
+ * that ptsort returns.  An image is the bytes of a minimal tuple, or the bytes
+ * of a value with its size.
  */
 typedef struct ModelTuple
 {
@@ -84,8 +86,8 @@ typedef struct ModelTuple
 } ModelTuple;
 
 /*
- * ModelArray: the expected tuples of a round, in order.  A later round has some
- * of the first round's tuples, with the values of their fields.
+ * ModelArray: the expected tuples of a round, in order.  The array of a later
+ * round has some of the first round's tuples, with unchanged fields.
  */
 typedef struct ModelArray
 {
@@ -99,7 +101,7 @@ typedef struct ModelArray
 	Size		largest;		/* bytes of the largest image */
 	Tuplesortstate *server;		/* the server's sort, or NULL */
 	TupleTableSlot *server_slot;
-	MemoryContext row_context;	/* may be reset at any time */
+	MemoryContext row_context;	/* any function may reset it */
 } ModelArray;
 
 /* modelsource.c */

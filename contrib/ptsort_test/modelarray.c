@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * modelarray.c
- *	  The expected tuples of the model test: the server's own sort.
+ *	  The expected tuples of the model test: the output of the server's sort.
  *
  * The server's tuplesort decides the order of keys.  The test finds groups of
  * equal keys by the operator class's comparison.  It sorts each group in the
- * order that ptsort promises: by the images' bytes, or by the puts.
- * So there is one right result, and the test compares each tuple that ptsort
- * returns with the array's, byte by byte.
+ * order that ptsort promises: by the images' bytes or, if the sort is stable,
+ * in the order of the puts.  So there is one right result, and the test
+ * compares each tuple that ptsort returns with the array's tuple, byte by
+ * byte.
  *
  *-------------------------------------------------------------------------
  */
@@ -107,8 +108,9 @@ slot_image(ModelArray *array, TupleTableSlot *slot, Size *size)
 }
 
 /*
- * model_participant returns the participant that puts a tuple.  By the seed,
- * the participant is random, as in a scan of blocks, or mostly number 0.
+ * model_participant returns the participant that puts a tuple.  Depending on
+ * the seed, the participant is random, changes after every 64 tuples (as in a
+ * scan of blocks), or is mostly number 0.
  */
 int
 model_participant(const ModelSettings *settings, int64 number, int64 n)
@@ -183,8 +185,9 @@ run_server(ModelArray *array)
 }
 
 /*
- * Returns the number of a put tuple with the same image.  The function returns
- * each number only once, and then replaces the number with -1.
+ * Returns the number of a put tuple that has the given tuple's image.  The
+ * function returns each number only once, and then replaces the number with
+ * -1.
  */
 static int64
 find_put(ModelArray *array, PutTuple *puts, const ModelTuple *tuple)
@@ -370,7 +373,7 @@ model_array_make(ModelSource *source, const ModelSettings *settings)
 	return array;
 }
 
-/* model_array_free ends the server's sort; memory goes with its context. */
+/* model_array_free ends the server's sort, but does not free the tuples. */
 void
 model_array_free(ModelArray *array)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * modelsort.c
- *	  Sorts with ptsort in all roles, and compares with the array.
+ *	  Sorts with ptsort in all roles, and compares the tuples with the array.
  *
  * The participants are several sorts of this one process.  They take turns in
  * an order that depends on the seed.
@@ -27,8 +27,9 @@
 #define LARGE_PART		100
 
 /*
- * Bytes that a context may keep of its freed memory: some small blocks.  The
- * values of hundreds of rows would be larger.
+ * Number of bytes that a context may keep after puts freed their memory: some
+ * small blocks.  If puts left the values of hundreds of rows, the context
+ * would be larger.
  */
 #define PUTS_LEAVE		(64 * 1024)
 
@@ -138,7 +139,10 @@ close_sort(ModelSort *model)
 	MemoryContextDelete(model->puts);
 }
 
-/* Puts a tuple by ptsort_put_tuple or _slot, or its value by _datum. */
+/*
+ * Puts a tuple by ptsort_put_tuple or ptsort_put_slot, or the tuple's value by
+ * ptsort_put_datum.
+ */
 static void
 put_slot(ModelSort *model, TupleTableSlot *slot, int64 number)
 {
@@ -498,7 +502,7 @@ sort_serially(ModelArray *array, PtSortStats *stats)
 	close_sort(&model);
 }
 
-/* Sorts as each participant, and leaves the runs. */
+/* Sorts as each of the participants, and leaves their runs for the merge. */
 static void
 participate(ModelArray *array, PtSortShared *shared)
 {

@@ -75,9 +75,9 @@ scan_column(Plan *plan, AttrNumber attnum)
 }
 
 /*
- * Sets the comparison of a key column to the operator class's own function.  An
- * operator can be in several families that agree; open_key uses the first
- * family.
+ * Sets the comparison of a key column to the operator class's own function.
+ * An operator can be in several families that agree on the order; open_key
+ * uses the first family.
  */
 static void
 open_key(ModelSource *source, int column)
@@ -129,8 +129,8 @@ slot_kind(const char *name)
 
 /*
  * model_source_open starts the query.  slots: "plan" for the slots of the plan
- * below the Sort, "scan" for those of its table scan, or "virtual", "heap",
- * "minimal" for copies of the plan's slots.
+ * below the Sort, "scan" for the slots of the plan's table scan, or "virtual",
+ * "heap", "minimal" for copies of the plan's slots.
  */
 ModelSource *
 model_source_open(const char *query, const char *slots)

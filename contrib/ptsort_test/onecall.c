@@ -6,8 +6,9 @@
  *
  * The test sorts rows of a table, or numbers, or both.  It computes a hash of
  * each tuple's keys, in the sort's output order, from a stream or from slices.
- * Each process writes the hashes of its slices to shared memory.  SQL can
- * compute the same digest of all hashes.
+ * Each process writes the hashes of its slices to shared memory.  The function
+ * returns a digest of all hashes.  The tests compute the expected digest in
+ * SQL.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +39,7 @@
 
 #define MAX_KEYS	4
 
-/* A process reserves this many numbers at a time. */
+/* Number of values that a process reserves at a time. */
 #define CHUNK		100
 
 /* Argument of the callbacks.  Every worker gets a copy. */
@@ -53,8 +54,8 @@ typedef struct Job
 	Oid			collations[MAX_KEYS];
 	int64		fill;			/* number of values that fill puts */
 	bool		hold_back;		/* put keeps every tenth value for fill */
-	int64		room;			/* number of hashes that fit */
-	char		fail[40];		/* callback that fails, and where */
+	int64		room;			/* number of hashes that fit in Shared */
+	char		fail[40];		/* failing callback and "leader" or "worker" */
 } Job;
 
 /* Contents of PtParallel.shared */
@@ -83,7 +84,7 @@ typedef struct Local
 typedef struct Found
 {
 	int			filled_slices;
-	char	   *hashes;			/* of all tuples, in order, separated */
+	char	   *hashes;			/* of all tuples, in order, separated by " " */
 	int64		comparisons;	/* during reads of the stream */
 } Found;
 
@@ -151,7 +152,7 @@ begin(PtParallel *parallel, const PtSortOptions *options)
 
 /*
  * Waits until every process has a row, so that each process leaves a run.  The
- * leader's first begin stores the number of processes.
+ * leader's first call of begin() stores the number of processes.
  */
 static void
 wait_for_others(PtParallel *parallel)

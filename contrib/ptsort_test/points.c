@@ -35,7 +35,7 @@
 
 #define MAX_TURNS	4
 
-/* A process that waits longer than this, in ms, raises an error. */
+/* A process that waits longer than this number of ms raises an error. */
 #define TURN_TIMEOUT	120000
 
 /* The point after which workers may begin to run. */
@@ -216,7 +216,10 @@ points_reset(void)
 	}
 }
 
-/* Counts a pass of this process; returns the process's number of passes. */
+/*
+ * Counts a pass of the point by this process; returns the number of the
+ * process's passes of this point.
+ */
 static int64
 count_own(const char *point)
 {
@@ -272,8 +275,9 @@ wait_for(const Place *place)
 }
 
 /*
- * points_pass counts a pass of this process, waits at the point if the setting
- * says so, and returns the process's number of passes.
+ * points_pass counts a pass of the point by this process, waits at the point
+ * if the setting says so, and returns the number of the process's passes of
+ * this point.
  */
 int64
 points_pass(const char *point)

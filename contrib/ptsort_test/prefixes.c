@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * prefixes.c
- *	  Compares strings by functions that may skip a shared prefix and by the
- *	  type's function.
+ *	  Compares strings by functions that may skip a shared prefix, and by the
+ *	  type's own function.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,8 +33,8 @@ texts_of(ArrayType *array, Datum **values, int *n)
 }
 
 /*
- * Compares all pairs of texts by both functions; returns the number of pairs
- * for which the results differ.
+ * Compares all pairs of texts by the functions of 'key' and 'support'; returns
+ * the number of pairs for which the results differ.
  */
 static int64
 compare_pairs(TestKey *key, SortSupport support, Datum *texts, int n)

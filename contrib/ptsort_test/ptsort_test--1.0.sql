@@ -1,11 +1,12 @@
 \echo Use "CREATE EXTENSION ptsort_test" to load this file. \quit
 
 -- Sorts n generated rows and compares every output tuple with an array that qsort
--- sorted.  The index (of an empty table) defines the tuples.  Variant 'datum' sorts
--- values of the first index column, 'tuple' rows of the table by the key columns,
--- 'index' index tuples, 'heap' heap tuples of the table, and 'record' the records of
--- record.c, whose group, name and number are the columns.
+-- sorted.  The index (of an empty table) defines the tuples.
 --
+-- variant:        'datum': values of the first index column; 'tuple': rows of the
+--                 table, by the key columns; 'index': index tuples; 'heap': heap
+--                 tuples of the table; 'record': the records of record.c, whose
+--                 group, name and number are the columns
 -- pattern:        order in which the test puts keys: random, ascending, descending,
 --                 permuted (each key once, in mixed order)
 -- distinct_keys:  number of different keys, 0 = no limit
@@ -60,10 +61,10 @@ AS 'MODULE_PATHNAME', 'ptsort_test_sort'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
 -- Uses one sort object for the given number of sorts, each of up to max_n generated
--- rows.  Resets the object between the sorts, at any stage.  Compares every sort that
--- the function reads to the end, as ptsort_test_sort() does.
+-- rows.  Resets the object between the sorts, at any stage.  If the function reads a
+-- sort to its end, it compares the tuples with an array, as ptsort_test_sort() does.
 --
--- checked:        number of compared sorts; the function reset the others earlier
+-- checked:        number of compared sorts; the function resets all other sorts earlier
 -- most_memory:    bytes in the sort's memory contexts just after a reset
 CREATE FUNCTION ptsort_test_reset(
 	variant text,
@@ -84,7 +85,7 @@ CREATE FUNCTION ptsort_test_reset(
 AS 'MODULE_PATHNAME', 'ptsort_test_reset'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Sorts the input of the query's Sort by that node's keys, with the server's
+-- Sorts the input of the query's Sort node by the node's keys, with the server's
 -- tuplesort and with ptsort.  Compares every tuple and, with random access, every
 -- step of a walk in all directions.
 --
@@ -96,7 +97,8 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- slices:        all participants merge, not just the leader
 -- seed:          selects the participant for each tuple and slice, and the walks
 -- bound:         number of tuples that the sort must return; 0 = all
--- rounds:        number of sorts, with resets between; the first has all tuples
+-- rounds:        number of sorts, with resets between them; the first sort has
+--                all tuples
 -- spoil:         a mistake that the test must notice: drop, replace, order, nulls,
 --                step, ties
 -- groups:        number of different keys
@@ -125,8 +127,8 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Sorts the rows of a btree index's table, including dead rows, in the index's order,
 -- and compares the output with the output of the server's own sort.
--- identical: number of tuples that both have at the same position (the positions of
--- equal keys may differ).
+-- identical: number of positions at which both outputs have the same tuple (tuples
+-- with equal keys may have different positions).
 CREATE FUNCTION ptsort_test_server(
 	index regclass,
 	budget_kb integer DEFAULT 1024,
@@ -150,7 +152,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Compares all pairs of the values by the words of an index's leading column, by the
 -- key's comparison, and by the operator class's own comparison.
--- decided: number of neighbours that the words distinguish.
+-- decided: number of pairs of neighbours that the words distinguish.
 -- exact: true if the key is exact and the test gets every value back.
 CREATE FUNCTION ptsort_test_words(
 	index regclass,
@@ -174,8 +176,8 @@ CREATE FUNCTION ptsort_test_operator_words(
 AS 'MODULE_PATHNAME', 'ptsort_test_operator_words'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Compares strings with a shared prefix by the index's key and by the operator
--- class's comparison: each prefix before all pairs of rests.
+-- Appends each rest to each prefix, and compares all pairs of strings with the same
+-- prefix by the index's key and by the operator class's comparison.
 -- skips: true if the key finally has a comparison of its own.
 -- different: number of pairs for which the results differ.
 CREATE FUNCTION ptsort_test_prefixes(
@@ -207,15 +209,15 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_trust_collations'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Sorts n tuples that it builds in the sort's own memory; see reserve.c.
+-- Sorts n tuples, which the function builds in the sort's own memory; see reserve.c.
 CREATE FUNCTION ptsort_test_reserve(n int4, budget_kb int4,
 	is_inline bool DEFAULT false, in_worker bool DEFAULT false,
 	OUT tuples int8, OUT runs int8, OUT forgotten int8, OUT peak_memory int8)
 AS 'MODULE_PATHNAME', 'ptsort_test_reserve'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Passes the size as one argument of the public headers; see sizes.c.  Returns ok, a
--- number, or a text that says that the argument's type cannot hold the size.
+-- Passes the size as the named argument of the public headers; see sizes.c.  Returns
+-- ok, a number, or a text that says that the argument's type cannot hold the size.
 CREATE FUNCTION ptsort_test_size(argument text, size int8)
 RETURNS text
 AS 'MODULE_PATHNAME', 'ptsort_test_size'
@@ -227,7 +229,7 @@ RETURNS text[]
 AS 'MODULE_PATHNAME', 'ptsort_test_size_arguments'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Misuses the interface in the named way.
+-- Misuses ptsort's interface in the named way.
 CREATE FUNCTION ptsort_test_misuse(what text)
 RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_misuse'
@@ -252,14 +254,14 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'ptsort_test_points'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Passes the named fault point.  After "test: end" no allocation fails.
+-- Passes the named fault point.  After the point "test: end", no allocation fails.
 CREATE FUNCTION ptsort_test_point(point text)
 RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_point'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Returns two numbers since ptsort_test.fault was set: the number of faults that acted
--- at a point, and the number of calls that failed later because of a fault.
+-- Returns the number of faults that acted at a point since ptsort_test.fault was set,
+-- and the number of calls that failed later because of a fault.
 CREATE FUNCTION ptsort_test_faults(
 	OUT acted bigint,
 	OUT failed bigint)
@@ -298,7 +300,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- tab:          the table; NULL: only the numbers
 -- keys:         columns, each with its operator; nulls last
 -- variant:      tuple: rows; datum: values of the first key
--- fill:         number of numbers, (i * 7919) % 20011 for i from 0
+-- fill:         number of values that a callback puts: (i * 7919) % 20011 for i from 0
 -- hold_back:    the callback fill puts every tenth value of the table
 -- slices:       all processes read; if false, only the leader reads, from a stream
 -- nested:       call ptsort_parallel() in parallel mode
@@ -341,8 +343,9 @@ RETURNS integer
 AS 'MODULE_PATHNAME', 'ptsort_test_take_segments'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Writes pieces of a temporary file at these offsets and reads the pieces; if shared,
--- through another handle.  Returns the number of bytes that differ.
+-- Writes pieces of a temporary file at these offsets and reads the pieces.  If the
+-- file is shared, the reads use another handle.  Returns the number of bytes that
+-- differ from the written bytes.
 CREATE FUNCTION ptsort_test_file(shared boolean, size integer, offsets bigint[])
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'ptsort_test_file'
@@ -376,7 +379,8 @@ LANGUAGE C STRICT VOLATILE;
 
 CREATE ACCESS METHOD ptsort_test_serial TYPE TABLE HANDLER ptsort_test_serial_am;
 
--- Some functions bypass permissions and locks: only superusers may call them.
+-- Some functions bypass permissions and locks, so only superusers may call the
+-- functions of ptsort_test.
 REVOKE ALL ON FUNCTION
 	ptsort_test_sort,
 	ptsort_test_reset,

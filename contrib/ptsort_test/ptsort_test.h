@@ -3,14 +3,14 @@
  * ptsort_test.h
  *	  Declarations shared by the files of ptsort_test.
  *
- *	  data.c	makes rows from their numbers, equal in every process
+ *	  data.c	makes the same rows from their numbers in every process
  *	  shape.c	the tuples of a test, and functions to put and get them
  *	  record.c	a variant that ptsort does not know: records
  *	  row.c		heap tuples with headers like those of a table's rows
  *	  check.c	compares a sort's output with the sorted array
  *	  drive.c	ptsort_test_sort(): runs sorts in all roles
  *	  reset.c	ptsort_test_reset(): uses one sort object for many sorts
- *	  server.c	ptsort_test_server(): compares with the server's sort
+ *	  server.c	ptsort_test_server(): compares ptsort with the server
  *	  slices.c	reads the slices of a merge and joins them
  *	  words.c	ptsort_test_words(), ptsort_test_array()
  *	  prefixes.c	ptsort_test_prefixes()
@@ -44,7 +44,7 @@
 #define MAX_SHARES	16
 #define MAX_SORTS	4
 
-/* Maximum number of rows of a test, which memory holds as well */
+/* Maximum number of rows of a test; the test keeps all rows in memory */
 #define MAX_ROWS	INT64CONST(100000000)
 
 typedef enum TestVariant
@@ -110,7 +110,7 @@ typedef struct TestTuple
 
 /*
  * TestRecord: a tuple of record.c, of 64 bytes.  The order is by group, then by
- * name as in collation "C", then by number.
+ * name in collation "C", then by number.
  */
 typedef struct TestRecord
 {

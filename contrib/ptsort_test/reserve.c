@@ -3,8 +3,9 @@
  * reserve.c
  *	  ptsort_test_reserve(): builds tuples in the sort's own memory.
  *
- * The test puts tuples of random sizes in two steps or in one.  Now and then
- * it does not use a reserved place, on purpose or because of an error.
+ * The test puts tuples of random sizes in two steps (ptsort_reserve() and
+ * ptsort_commit()) or in one step (ptsort_put()).  Sometimes the test does not
+ * use a place that it reserved, on purpose or because of an error.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +26,7 @@ typedef struct Numbered
 	unsigned char bytes[FLEXIBLE_ARRAY_MEMBER];
 } Numbered;
 
-/* State of one call. */
+/* State of one call of ptsort_test_reserve(). */
 typedef struct ReserveTest
 {
 	PtSort	   *sort;

@@ -4,9 +4,9 @@
  *	  ptsort_test_reset(): uses one sort object for many sorts.
  *
  * Each sort has different rows and a different number of rows.  The test
- * chooses at random what it does before the reset: it puts some rows; puts all
- * rows and performs the sort; also reads some rows; or reads all rows and
- * compares them with the sorted array.
+ * resets the sort object at a random stage: after putting some or all rows,
+ * after performing the sort, after reading some tuples, or after comparing all
+ * tuples with the sorted array.
  *
  *-------------------------------------------------------------------------
  */
@@ -91,7 +91,7 @@ sort_once(TestShape *shape, PtSort *sort, uint64 dice, Resets *resets)
 	}
 }
 
-/* Sorts and resets, 'sorts' times. */
+/* Does 'sorts' sorts, and resets the sort object after each sort. */
 static void
 sort_again_and_again(TestShape *shape, TestSpec *spec, PtSort *sort,
 					 MemoryContext context, int sorts, int64 max_n,

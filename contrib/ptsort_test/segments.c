@@ -3,8 +3,8 @@
  * segments.c
  *	  ptsort_test_take_segments(): takes all segments of dynamic shared memory.
  *
- * The server limits the number of segments.  A build that gets no segment is
- * serial, as are the server's own builds.
+ * The server limits the number of segments.  Without a segment, both ptsort
+ * and the server build an index serially.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * server.c
- *	  ptsort_test_server(): compares with the server's sort of the same tuples.
+ *	  ptsort_test_server(): compares ptsort's sort with the server's sort of
+ *	  the same tuples.
  *
  * The test puts a table's rows into a sort of ptsort and a sort of the server.
  * At each position, the two sorts must return equal keys.  Each group of tuples
@@ -55,7 +56,7 @@ typedef struct ServerTest
 	int64		put;
 } ServerTest;
 
-/* Compares by the server's definition of the order. */
+/* Compares two tuples by the server's definition of the order. */
 static int
 compare_as_server(ServerTest *test, OutTuple *a, OutTuple *b)
 {
@@ -68,7 +69,7 @@ compare_as_server(ServerTest *test, OutTuple *a, OutTuple *b)
 	return result;
 }
 
-/* Compares by ptsort's definition of the order. */
+/* Compares two tuples by ptsort's definition of the order. */
 static int
 compare_as_ours(ServerTest *test, OutTuple *a, OutTuple *b)
 {
@@ -185,8 +186,9 @@ make_tuple(void)
 }
 
 /*
- * Compares the output of the two sorts; returns the number of tuples that both
- * have at the same position.  Stores the digests of ptsort's output.
+ * Compares the output of the two sorts; returns the number of positions at
+ * which both sorts have the same tuple.  Stores the digests of ptsort's
+ * output.
  */
 static int64
 compare_streams(ServerTest *test, uint64 *digests)

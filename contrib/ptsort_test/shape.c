@@ -209,8 +209,9 @@ make_tid(int64 row, ItemPointer tid)
 }
 
 /*
- * Puts the row as a tuple, by one of two functions.  Half of the tuples
- * have the header of a table's row, which must make no difference.
+ * Puts the row as a tuple, by ptsort_put_slot or ptsort_put_tuple.  Half of
+ * the tuples have a header like that of a table's row, which must not affect
+ * the sort.
  */
 static void
 put_tuple(TestShape *shape, PtSort *sort, int64 row)
@@ -236,8 +237,8 @@ put_tuple(TestShape *shape, PtSort *sort, int64 row)
 }
 
 /*
- * Makes a record from the row's columns.  The name is a suffix of a column.
- * The numbers of records differ in both halves.
+ * Makes a record from the row's columns.  The record's name is a suffix of the
+ * second column's value.  The numbers of records differ in both halves.
  */
 static void
 make_record(TestShape *shape, int64 row, TestRecord *record)
@@ -294,7 +295,7 @@ test_put(TestShape *shape, PtSort *sort, int64 row, int sort_number)
 	MemoryContextReset(shape->row_context);
 }
 
-/* Gets a tuple by one of two functions. */
+/* Gets a tuple by ptsort_get_tuple or ptsort_get_slot. */
 static MinimalTuple
 get_tuple(TestShape *shape, PtSort *sort, bool forward)
 {

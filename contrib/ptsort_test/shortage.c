@@ -5,10 +5,11 @@
  *
  * This file is a separate library without any symbol of the server.  LD_PRELOAD
  * puts this library before the C library, so the server calls this library's
- * functions.  If ptsort_test is loaded, each of these functions asks a function
- * that ptsort_test sets.  It then either fails as the system would, or calls
- * the C library's function.  So the server's real error paths run, without file
- * systems that only root may mount.
+ * functions.  If ptsort_test is loaded, each of these functions asks a
+ * function of ptsort_test whether to fail.  This library's function then
+ * either fails as the system call would, or calls the C library's function.
+ * So the server's real error paths run, without file systems that only root
+ * may mount.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +30,7 @@
 
 #define EXPORT		__attribute__((visibility("default")))
 
-/* Returns the number of the bytes that fit. */
+/* Returns the number of bytes that fit on the disk. */
 EXPORT size_t (*ptsort_shortage_write) (int fd, size_t size) = NULL;
 
 /* True if the fork fails; in the child, true if the child dies at once. */

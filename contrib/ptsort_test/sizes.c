@@ -5,8 +5,8 @@
  *	  take as an argument.
  *
  * Each function of the table below passes the given size as one argument, and
- * valid values as all others.  If the size is out of range, the function must
- * raise an error; otherwise the sort must be right.
+ * valid values as all other arguments.  If the size is out of range, the
+ * function must raise an error; otherwise the sort must be right.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,8 +29,8 @@
 #include "ptsort_test.h"
 
 /*
- * More tuples than a sort has room for at first, while it does not trust an
- * estimate
+ * More tuples than a sort has room for at first, while the sort does not trust
+ * an estimate
  */
 #define TUPLES		200000
 
@@ -52,7 +52,7 @@ test_in_range(const char *name, int64 value, int64 least, int64 most)
 	return value;
 }
 
-/* The segment of the last block, or NULL. */
+/* The segment of the last shared block, or NULL. */
 static dsm_segment *block_segment;
 
 /* Makes a shared block for two processes. */
@@ -95,7 +95,10 @@ put_numbers(PtSort *sort)
 	ptsort_perform(sort);
 }
 
-/* Checks that the first 'bound' numbers come out, or all if bound is 0. */
+/*
+ * Checks that the first 'bound' numbers come out, or all numbers if bound is
+ * 0.
+ */
 static void
 check_numbers(PtSort *sort, int64 bound)
 {

@@ -18,7 +18,7 @@
 #include "utils/array.h"
 #include "catalog/pg_type.h"
 
-/* Returns the byte at an offset.  A shifted piece has other bytes. */
+/* Returns the byte at an offset.  If a piece is shifted, its bytes differ. */
 static char
 byte_at(int64 offset)
 {
@@ -56,8 +56,9 @@ wrong_bytes(PtSortTestFile *file, Size size, int64 offset)
 
 /*
  * ptsort_test_file(shared, size, offsets) writes pieces of the given size at
- * the given offsets and reads the pieces; if 'shared', through another handle.
- * It returns the number of bytes that differ.
+ * the given offsets and reads the pieces.  If 'shared', the reads use another
+ * handle.  The function returns the number of bytes that differ from the
+ * written bytes.
  */
 PG_FUNCTION_INFO_V1(ptsort_test_file);
 Datum

@@ -5,9 +5,10 @@
  *
  * The test sorts n values by the operator class's comparison.  If the values'
  * words do not decrease, and are equal where the comparison returns 0, then the
- * words of no pair contradict the comparison.  So n values check all
- * n * (n - 1) / 2 pairs.  Exact keys with their tails must order the values
- * exactly as the comparison does, and the test must get the values back.
+ * words of no pair contradict the comparison.  So a sort of n values checks
+ * all n * (n - 1) / 2 pairs.  Exact keys with their tails must order the
+ * values exactly as the comparison does, and the test must get the values
+ * back.
  *
  *-------------------------------------------------------------------------
  */
@@ -92,7 +93,7 @@ compare_words(const Sample *a, const Sample *b, int nwords)
 	return 0;
 }
 
-/* Computes the words of a value, and the tail if the key is an index's. */
+/* Computes the words of a value, and the tail if the key has an index. */
 static void
 make_words(const WordsOrder *order, struct PtSortKey *key, const Datum *value,
 		   const bool *isnull, uint64 *words)
@@ -155,7 +156,7 @@ is_rebuilt(const Sample *a, struct PtSortKey *key, TupleDesc desc, int16 typlen,
 
 /*
  * Sorts the samples and computes the results of the SQL functions.  index_desc
- * is the descriptor of the key's index, if it has one.
+ * is the descriptor of the key's index, or NULL.
  */
 static Datum
 check_words(FunctionCallInfo fcinfo, WordsOrder *order, struct PtSortKey *key,

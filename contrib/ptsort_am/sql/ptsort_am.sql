@@ -10,8 +10,8 @@ INSERT INTO t SELECT i % 3, 'few' FROM generate_series(1, 6000) i;
 INSERT INTO t VALUES (-9223372036854775808, 'least'), (9223372036854775807, 'greatest');
 ANALYZE t;
 
--- Counts the rows through the index, which the plan must use, and, as the
--- reference, through a scan of the table.
+-- Counts the rows through the index and, for comparison, through a scan of the
+-- table.  Checks that the plans use the index and the scan.
 CREATE FUNCTION compare(condition text, OUT index bool, OUT rows bigint, OUT same bool)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -42,7 +42,8 @@ INSERT INTO conditions (condition) VALUES
 	('k BETWEEN -100000000000000000 AND 100000000000000000'), ('k IS NOT NULL AND k < 0'),
 	('k = 1 OR k > 6000000000000000000'), ('k > (SELECT max(k) / 2 FROM t)');
 
--- Only workers scan the table; then workers and the leader; then the leader alone.
+-- In the first build, only workers scan the table; in the second build, workers and
+-- the leader scan the table; in the third build, only the leader scans the table.
 -- t/001_crash_replica.pl tests that several processes write slices.
 SET ptsort_test.slices = 8;
 SET ptsort_test.leader_participates = off;

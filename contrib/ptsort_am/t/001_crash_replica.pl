@@ -1,6 +1,6 @@
-# Several processes build an index of ptsort_am.  The index must survive a crash
-# and reach a replica: with full WAL, without page images, with wal_level =
-# minimal, and for unlogged tables.
+# Several processes build an index of ptsort_am.  The index must survive a
+# crash: with full WAL, without page images, with wal_level = minimal, and for
+# unlogged tables.  The index must also reach a replica.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;

@@ -12,8 +12,8 @@ CREATE INDEX rows_n ON rows (n DESC);
 CREATE INDEX rows_name ON rows (upper(name) COLLATE "C" NULLS FIRST, late);
 CREATE TABLE copy (n int, name text, gone int, big text, late int);
 ALTER TABLE copy DROP gone;
--- Returns the number of copied rows, of rows not at the position that ORDER BY
--- gives them, and of rows that only one of the two tables has.
+-- Counts the copied rows, the rows that are not at the position that ORDER BY
+-- gives them, and the rows that only one of the two tables has.
 CREATE FUNCTION copied(index regclass, key text, OUT copied bigint, OUT misplaced bigint, OUT different bigint)
 LANGUAGE plpgsql AS $$
 BEGIN

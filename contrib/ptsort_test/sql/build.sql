@@ -14,7 +14,7 @@ SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream');
 -- with workers: twelve slices, or a stream
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices', workers => 2);
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream', workers => 2);
--- with and without workers, through runs in files
+-- with and without workers, with runs in files
 SET ptsort_test.spill_entries = 3000;
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_slices');
 SELECT * FROM ptsort_test_build('build_k', 'ptsort_test_build_stream');

@@ -12,7 +12,7 @@ CREATE INDEX shape_wide_i ON shape_wide (k, k2, k3);
 
 -- A sort of few tuples in an ICU collation uses the server's abbreviated keys
 -- until this process loads the collation's tables.  A sort that fills more than
--- half of its memory loads them.
+-- half of its memory loads these tables.
 CREATE FUNCTION key_of(n int, kb int) RETURNS text LANGUAGE sql AS
 	$$SELECT s.key FROM ptsort_test_sort('tuple', 'shape_icu_i', n, kb, null_every => 11) s$$;
 SELECT key_of(5000, 16384) AS before, key_of(15000, 1024) AS many, key_of(5000, 16384) AS after;
@@ -43,7 +43,7 @@ FROM unnest('{shape_libc_i,shape_icu_i,shape_text_i}'::regclass[]) index,
 	 (VALUES (5000, 16384, 'ascending'), (5000, 16384, 'descending'), (20000, 1024, 'ascending')) v (n, kb, pattern),
 	 ptsort_test_sort('tuple', index, n, kb, pattern => pattern) s
 ORDER BY 1, 2, 4;
--- Text in order gets no words, even if it has more tuples than a key learns from
+-- Text in order gets no words, even if there are more tuples than a key learns from
 SELECT s.tuples, s.runs, s.key, s.comparisons FROM ptsort_test_sort('datum', 'shape_libc_i', 450000, 65536, pattern => 'ascending') s;
 
 -- The order is the same for every sample that the key learns from, and for every
@@ -69,8 +69,8 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- In a parallel sort, one participant learns for all.  The leader reads a
--- stream, or all participants read slices.
+-- In a parallel sort, one participant learns for all participants.  The leader
+-- reads a stream, or all participants read slices.
 SET ptsort_test.learn_tuples = 0;	-- by default, these sorts do not learn
 SELECT variant, index, slices, s.tuples, s.key, s.comparisons < 4 * s.tuples AS few_comparisons
 FROM unnest('{datum,tuple}'::text[]) variant,

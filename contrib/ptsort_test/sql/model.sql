@@ -38,8 +38,8 @@ EXCEPTION WHEN internal_error THEN
 	RAISE EXCEPTION '%, in mode %, %: %', SQLERRM, $1.mode, variant, query;
 END $$;
 
--- Each type that has an order: an expression for a value from a number, and
--- special values.  Some types are user-defined, here or in setup.sql.
+-- For each type that has an order, an expression that makes a value from a number,
+-- and special values.  Some types are user-defined, here or in setup.sql.
 CREATE TYPE color AS ENUM ('red', 'green', 'blue', 'Zebra', '');
 ALTER TYPE color ADD VALUE 'first' BEFORE 'red';
 CREATE DOMAIN words AS text COLLATE "C" CHECK (length(VALUE) < 10000);
@@ -106,8 +106,9 @@ FROM (SELECT g, hashint8extended(g %% %s, 3) & 4611686018427387903 AS h FROM gen
 	(SELECT string_agg(format('WHEN g %% 37 = %s THEN %L::%s', i, special, $1.type), ' ')
 	 FROM unnest($1.specials) WITH ORDINALITY u (special, i)), $1.expression, $1.type, distinct_values, rows) $$;
 
--- Each type is the first of two columns or the only column.  Each mode tests two
--- of the four combinations of direction and position of nulls.
+-- The test sorts a column of each type, as the first of two columns and as the only
+-- column.  Each mode tests two of the four combinations of direction and position of
+-- nulls.
 SELECT variant, mode, count(*) AS sorts, min(s.tuples) AS tuples, max(s.tuples) AS of_tuples,
 	count(DISTINCT type) AS types
 FROM kinds, modes,

@@ -1,6 +1,6 @@
--- ptsort_parallel(): both sources, as streams and in slices, with and without
--- workers.  The test function checks every call of a callback; this file
--- tests everything else.
+-- ptsort_parallel(): sorts rows of a table and values of a callback, as streams and
+-- in slices, with and without workers.  The test function checks every call of a
+-- callback; this file tests everything else.
 CREATE TABLE onecall (k int8, k2 int4, c text COLLATE "C", w text COLLATE "en-x-icu", pad text);
 INSERT INTO onecall SELECT CASE WHEN i % 50 > 0 THEN (i * 7919) % 20011 END, i % 7,
 		md5((i % 5000)::text), 'word ' || chr(224 + i % 30) || (i * 31) % 999, 'row ' || i
@@ -8,8 +8,8 @@ INSERT INTO onecall SELECT CASE WHEN i % 50 > 0 THEN (i * 7919) % 20011 END, i %
 LOAD 'ptsort';
 SET ptsort_test.slices = 12;
 
--- Sorts and compares the result with the server's; returns the number of
--- participants, and any differences.
+-- Sorts a table and compares the result with the server's result; returns the number
+-- of participants, and any differences.
 CREATE FUNCTION onecall(keys text[], operators regoperator[], order_by text, variant text DEFAULT 'tuple',
 	workers int DEFAULT 2, slices bool DEFAULT false, nested bool DEFAULT false,
 	hold_back bool DEFAULT false, budget_kb int DEFAULT 8192, tab regclass DEFAULT 'onecall')
@@ -43,7 +43,7 @@ SELECT variant, order_by, onecall(keys, operators, order_by, variant, 0) AS alon
 	onecall(keys, operators, order_by, variant) AS stream,
 	onecall(keys, operators, order_by, variant, slices => true) AS slices
 FROM onecall_keys ORDER BY n;
--- sorts through runs in files
+-- sorts with runs in files
 SET ptsort_test.spill_entries = 1000;
 SELECT variant, order_by, onecall(keys, operators, order_by, variant, 0, budget_kb => 1024) AS alone,
 	onecall(keys, operators, order_by, variant, budget_kb => 3072) AS stream,
@@ -74,9 +74,9 @@ SELECT onecall(:by_k, tab => 'onecall_serial'), onecall(:by_k, tab => 'onecall_s
 CREATE TABLE onecall_none (LIKE onecall);
 SELECT onecall(:by_k, tab => 'onecall_none'), onecall(:by_k, tab => 'onecall_none', slices => true);
 
--- Text: words that one participant learns for all; the server's abbreviated keys
--- if ptsort does not use the collation's tables; or only comparisons.  (Without
--- the setting, a sort of this few tuples would not learn.)
+-- Text: words that one participant learns for all participants; the server's
+-- abbreviated keys if ptsort does not use the collation's tables; or only
+-- comparisons.  (Without ptsort_test.learn_tuples, these sorts would not learn.)
 SET ptsort_test.learn_tuples = 0;
 CREATE TABLE onecall_words AS SELECT md5(i::text) COLLATE "en-x-icu" AS w, 'row ' || i AS pad FROM generate_series(1, 20000) i;
 CREATE FUNCTION onecall_text(workers int DEFAULT 2)

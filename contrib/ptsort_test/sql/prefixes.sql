@@ -1,5 +1,5 @@
--- Strings with a shared prefix: tests where ptsort compares only the rests, and
--- where ptsort must not skip the prefix.
+-- Strings with a shared prefix.  In some tests, ptsort compares only the rests; in
+-- other tests, ptsort must not skip the prefix.
 CREATE FUNCTION try(type text, opclass text DEFAULT '', OUT skips boolean, OUT different bigint)
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -3,7 +3,8 @@
 CREATE TABLE shape_record (k int4, name text COLLATE "C", number int8);
 CREATE INDEX shape_record_i ON shape_record (k, name, number);
 
--- In memory, and in many runs; few groups, so that names and numbers decide.
+-- Sorts in memory, and in many runs.  There are few groups, so that names and
+-- numbers decide the order.
 SELECT distinct_keys, pattern, budget_kb, s.tuples, s.runs > 1 AS runs
 FROM (VALUES (0, 'random', 65536), (1, 'random', 65536), (3, 'random', 1024), (0, 'ascending', 1024),
 	(0, 'descending', 1024), (0, 'permuted', 1024)) p (distinct_keys, pattern, budget_kb),

@@ -1,6 +1,7 @@
 -- Builds images in the sort's own memory: without runs, with runs between reserve
 -- and commit, and with really full memory.  Unused reservations have no effect.
--- (Merges hold a tuple of each run, and some tuples are large.)
+-- (Merges may exceed the budget: they hold a tuple of each run, and some tuples are
+-- large.)
 SELECT kb, spill, is_inline, s.tuples, s.runs > 0 AS runs, s.forgotten,
 	s.peak_memory <= kb * 1024 OR (runs > 1 AND kb < 20000) AS within_budget
 FROM (VALUES (100000, 0), (20000, 0), (1024, 0), (1024, 1), (1024, 3), (1024, 777)) b (kb, spill), (VALUES (false), (true)) v (is_inline),

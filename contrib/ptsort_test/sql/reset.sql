@@ -26,7 +26,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 reset_spilled(3, 90, variant, index, access, stable) s
 ORDER BY variant COLLATE "C", index::text COLLATE "C", access, stable;
 
--- Large sorts between small ones: a reset frees their memory.
+-- Large sorts between small sorts: a reset frees the memory of a large sort.
 SELECT checked > 5 AS checked, method, runs > 0 AS runs, most_memory < 500000 AS memory
 FROM ptsort_test_reset('tuple', 'shape_text_i', 20, 60000, 2048);
 SELECT ptsort_test_temp_files();

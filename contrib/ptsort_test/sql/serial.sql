@@ -1,7 +1,7 @@
 -- Serial sorts of every kind of tuple, in memory and with runs.
 
--- Every shape and variant in 1 MB: the result equals qsort's.  "runs" proves that
--- the larger sorts used temporary files.
+-- Sorts every shape and variant in 1 MB; the result equals the result of qsort.
+-- "runs" proves that the larger sorts used temporary files.
 SELECT variant, index, n, s.tuples = n AS complete, s.runs > 1 AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_int4_i,shape_text_i,shape_icu_i,shape_default_i,shape_numeric_i,shape_name_i,

@@ -1,4 +1,5 @@
--- Compares with the server's own sort of the same tuples, as in CLUSTER.
+-- Compares ptsort's sort of heap tuples with the sort that the server uses in
+-- CLUSTER.  Both sorts get the same tuples.
 CREATE TABLE rows (i int8, a int4, b int8, c text, d text COLLATE "C", n numeric, u uuid, gone int, pad text) WITH (fillfactor = 80);
 ALTER TABLE rows ALTER pad SET STORAGE EXTERNAL;
 INSERT INTO rows
@@ -33,8 +34,8 @@ BEGIN
 	identical := s.identical;
 	spilled := s.runs > 0;
 END $$;
--- Updates (some in place), deletes, locks and inserts rows, and rolls some rows
--- back.  While this transaction runs, no process removes these row versions.
+-- Updates (some of them HOT updates), deletes, locks and inserts rows, and rolls the
+-- inserts back.  While this transaction runs, no process removes these row versions.
 BEGIN;
 UPDATE rows SET a = NULL, later = 'x' || i WHERE i % 13 = 0;
 UPDATE rows SET free = i WHERE i % 11 = 0;

@@ -1,4 +1,4 @@
--- Shapes for the other tests: each is an empty table with an index.  The last
+-- Shapes for the other tests: each shape is an empty table with an index.  The last
 -- column is the payload, in which the tests find damage at either end.
 CREATE EXTENSION ptsort;
 CREATE EXTENSION ptsort_test;

@@ -80,8 +80,8 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 RESET ptsort_test.spill_entries;
 RESET ptsort_test.merge_order;
 
--- The smallest budget with more data: wide tuples, and tuples that are larger than
--- the budget.
+-- The smallest budget, with data that does not fit in memory: wide tuples, and tuples
+-- that are larger than the budget.
 SELECT variant, s.tuples, s.data_bytes > 10 * 1024 * 1024 AS more, s.filled_slices > 1 AS cut
 FROM unnest('{tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int4_i', 6000, budget_kb => 0, workers => 3, width => 2000,

@@ -24,7 +24,8 @@ SELECT shapes.*, r.*
 FROM shapes, results(variant, index, 2000, 30) r
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- Participants merge many runs into one run.  Includes keys of lower classes.
+-- Participants merge many runs into one run.  Includes the key classes prefix
+-- and compared.
 CREATE FUNCTION forced(v text, i regclass, class text, slices bool, OUT checksum bigint, OUT runs bigint)
 LANGUAGE plpgsql AS $$
 BEGIN

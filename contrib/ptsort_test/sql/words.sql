@@ -73,7 +73,8 @@ CREATE OPERATOR CLASS named_ops FOR TYPE int8 USING btree AS
 	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
 	FUNCTION 1 btint8cmp(int8, int8);
 
--- Checks the words of one kind of column in all four directions.
+-- Checks the words of one kind of column in all four combinations of direction and
+-- position of nulls.
 CREATE FUNCTION check_words(type text, opclass text, items text, extremes text,
 	OUT words int, OUT exact bool, OUT pairs int8, OUT contradictions int8, OUT least_decided int8)
 LANGUAGE plpgsql SET client_min_messages = warning SET timezone = 'UTC' AS $$
@@ -105,7 +106,7 @@ SELECT type, opclass, w.words, w.exact, w.pairs, w.contradictions,
 	   w.least_decided >= CASE w.words WHEN 0 THEN 0 ELSE 1 END AS decided
 FROM pool, check_words(type, opclass, items, extremes) w;
 
--- Words of an operator instead of an index.
+-- Words of an ordering operator's key instead of an index's key.
 SELECT words, contradictions, decided > 0 AS decided
 FROM ptsort_test_operator_words('<(int8,int8)', (SELECT array_agg(r(i)) FROM generate_series(1, 1000) i));
 SELECT words, contradictions, decided > 0 AS decided
