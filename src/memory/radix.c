@@ -44,8 +44,9 @@
 #define IN_PLACE_BITS	8
 
 /*
- * An insertion sort handles buckets of up to INSERTION_LIMIT entries.  If the
- * mean is at most SMALL_BUCKET entries, most buckets are within that limit.
+ * An insertion sort handles buckets of up to INSERTION_LIMIT entries.  If
+ * buckets have at most SMALL_BUCKET entries on average, most buckets have at
+ * most INSERTION_LIMIT entries.
  */
 #define INSERTION_LIMIT 24
 #define SMALL_BUCKET	(INSERTION_LIMIT / 3)

@@ -86,8 +86,8 @@ entry_in_step(PtSort *sort, pg_prng_state *random, int64 i, int64 step)
 }
 
 /*
- * If 'sample' is 0, make the words of all tuples in memory.  Otherwise only
- * show 'sample' tuples or a few more, evenly spread, to the key.
+ * If 'sample' is 0, make the words of all tuples in memory.  Otherwise pass
+ * about 'sample' of these tuples, evenly spread, to the key, which learns.
  */
 static void
 rekey_memory(PtSort *sort, int64 sample)

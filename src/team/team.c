@@ -495,9 +495,10 @@ team_sort(Team *team, int workers)
 }
 
 /*
- * Add the statistics and the failure of the sort that this process read to the
- * slot.  A serial team reads the same sort that received the tuples, so that
- * sort's statistics replace those in the slot.
+ * Add to the slot the statistics of the sort that this process read, and the
+ * collation that the provider contradicted, if any.  A serial team reads the
+ * same sort that received the tuples, so that sort's statistics replace those
+ * in the slot.
  */
 static void
 count_reading(Team *team)

@@ -403,8 +403,8 @@ copy_tuple(PtSort *sort, const void *tuple, Size size)
 }
 
 /*
- * Add the tuple in the reserved place.  The values for the put point into a
- * tuple that has the same layout and begins at 'start'.
+ * Add the tuple in the reserved place.  The datums in state->values point into
+ * a tuple that begins at 'start' and has the same layout.
  */
 static inline void
 add_tuple(PtSort *sort, TupleState *state, MinimalTuple place,

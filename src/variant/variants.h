@@ -73,9 +73,9 @@ extern MinimalTuple variant_get_tuple(PtSort *sort, bool forward);
 extern bool variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot);
 
 /*
- * variant_form_small forms in 'target' the tuple that index_form_tuple() would
- * form, except for its TID, for an index of any access method.  'target' is
- * MAXALIGNed, and the function may overwrite all VARIANT_FORM_ROOM bytes of it.
+ * variant_form_small is index_form_tuple() for small tuples of any access
+ * method.  It writes the tuple to 'target', and does not set the TID.  'target'
+ * is MAXALIGNed, and the function may overwrite VARIANT_FORM_ROOM bytes there.
  * Returns false if a value is null or too long for a short varlena, or if the
  * tuple would be too large.
  */
