@@ -86,9 +86,9 @@ init_word(PtSortKey *key, const KeyColumn *column, int nwords)
 }
 
 /*
- * Prepare the comparison of a column.  For text, varchar and char(n) ptsort
- * compares by the tables of the collation, except in "C", where comparisons
- * are fast already.
+ * Prepare the comparison of a column.  ptsort compares text, varchar and
+ * char(n) by the tables of the collation, except in "C", where comparisons are
+ * fast already.
  */
 static void
 init_support(PtSortKey *key, SortSupport ssup, const KeyColumn *column)

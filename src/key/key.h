@@ -56,9 +56,9 @@ typedef struct PtSortKey
 								 * columns; otherwise empty */
 	SortKeyWord word;			/* word of a key that is not packed, or the
 								 * last field of the pack */
-	int			string_column;	/* index of the column whose bytes first order
-								 * tuples with equal words (see key_string);
-								 * -1: no column */
+	int			string_column;	/* index of the column whose bytes are the
+								 * first to order tuples with equal words
+								 * (see key_string); -1: no column */
 	TextForm	string_form;	/* form of that column's values */
 	bool		string_decides; /* true if equal strings, even if padded with
 								 * zeros, mean that all columns are equal */
@@ -115,8 +115,8 @@ extern bool key_words_decide(const PtSortKey *key, uint64 *unless);
 
 /*
  * KeyString: bytes that order tuples with equal words.  The order is that of
- * memcmp(), with a prefix before longer strings, or exactly the reverse
- * (descending).
+ * memcmp(), and a prefix comes before longer strings.  If descending, the order
+ * is exactly the reverse.
  */
 typedef struct KeyString
 {

@@ -33,7 +33,7 @@
 #define SIGN_BIT	(UINT64CONST(1) << 63)
 
 /*
- * KnownOrder: a function of the server, and the maker of words in its order.
+ * KnownOrder: the maker of words in the order of a function of the server.
  */
 typedef struct KnownOrder
 {

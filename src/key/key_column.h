@@ -68,8 +68,8 @@ extern void key_column_support(const KeyColumn *column, bool abbreviate,
 extern void key_column_look_up(KeyColumn *column);
 
 /*
- * key_column_maker returns the maker of a column's words, given the column's
- * SortSupport with abbreviation.  If the result is NULL, packing values as
+ * key_column_maker returns the maker of a column's words.  'ssup' is prepared
+ * for this column, with abbreviation.  If the result is NULL, packing values as
  * '*kind' makes the words, unless '*kind' is FIELD_NONE.
  */
 extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * key_pack.h
- *	  Packing of several key columns into the words of one sort key; sort
- *	  entries of index tuples with an exact key.
+ *	  Packing of several key columns into the words of one sort key, and the
+ *	  sort entries of index tuples with an exact key.
  *
  * A pack is a list of fields.  Each field is a column's value as an unsigned
  * integer with a fixed number of bits, in the column's order.  A null is the
@@ -216,9 +216,9 @@ key_pack_has_null_bit(const KeyField *field)
 }
 
 /*
- * key_pack_set_desc sets the descriptor of the tuples that an exact pack of
- * 'nwords' words and a tail makes.  The pack keeps the pointer to 'desc'.
- * Callers must call this function before the functions below.
+ * key_pack_set_desc sets the descriptor of an exact pack's tuples.  The pack
+ * has 'nwords' words and a tail, and keeps the pointer to 'desc'.  Callers must
+ * call this function before the functions below.
  */
 extern void key_pack_set_desc(KeyPack *pack, TupleDesc desc, int nwords);
 

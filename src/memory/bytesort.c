@@ -47,7 +47,7 @@ typedef struct ByteSort
 {
 	const EntrySort *es;
 	bool		images;			/* true: by images; false: by the key string */
-	uint64		head_mask;		/* bits of a string's first word that count */
+	uint64		head_mask;		/* bits that count in a string's first word */
 	uint64		mask;			/* all bits if descending, else 0 */
 } ByteSort;
 

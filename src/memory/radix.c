@@ -314,7 +314,7 @@ find_buckets(const uint64 *entries, int64 n, const int stride, int word,
 }
 
 /*
- * Move each entry to its bucket without scratch (McIlroy, Bostic and McIlroy's
+ * Without scratch, move each entry to its bucket (McIlroy, Bostic and McIlroy's
  * American flag sort).  permute advances next[] from the starts of the buckets
  * to their ends.
  */

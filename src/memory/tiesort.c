@@ -15,7 +15,7 @@
  * binary search among the keys found before, with at most two comparisons.  It
  * then distributes the entries by key, like a radix sort by a digit.  A tuple
  * with key number FEW_KEYS + 1 ends the attempt.  This tuple is one of the
- * first in the input, unless few keys are much more frequent than all others.
+ * first in the input, unless a few keys are much more frequent than the rest.
  *
  *-------------------------------------------------------------------------
  */
@@ -147,8 +147,8 @@ sort_many(TieSort *sort, uint64 *addresses, int64 n, int stride,
 }
 
 /*
- * Reverse addresses that are 'stride' words apart if their tuples are in
- * strictly descending order.  Comparing stops at the first misplaced tuple.
+ * If the tuples at addresses 'stride' words apart are in strictly descending
+ * order, reverse the addresses.  Comparing stops at the first misplaced tuple.
  */
 static bool
 reverse_descending(TieSort *sort, uint64 *addresses, int64 n, int stride)

@@ -3,8 +3,8 @@
  * text_model.c
  *	  A sample of strings, and a model of the frequencies of their symbols.
  *
- * Symbols that the sample does not contain can still occur.  So the model adds
- * BELIEF occurrences to each table, distributed as the shorter context
+ * Symbols that the sample does not contain can still occur.  So to each table
+ * the model adds BELIEF occurrences, distributed as the shorter context
  * predicts (Bell, Cleary and Witten, "Text Compression", 1990).
  *
  * Memory.  A count for each symbol in each context of two symbols would take 4
@@ -36,7 +36,7 @@
 /* Maximum number of tables; more would not fit in the CPU cache. */
 #define MAX_TABLES		1024
 
-/* With more than MAX_SYMBOLS_TWO symbols, contexts of two rarely repeat. */
+/* Above MAX_SYMBOLS_TWO symbols, contexts of two symbols rarely repeat. */
 #define MAX_SYMBOLS_TWO	(TEXT_MODEL_MAX_SYMBOLS / 2)
 
 /* Number of strings whose prefixes text_sample_prefix tries. */
@@ -231,8 +231,8 @@ text_model_count(TextCounts *counts, int symbol)
 
 /*
  * Returns the minimum number of occurrences for a context of two symbols to get
- * a table, so that all of these tables fit in memory.  (Each step adds a
- * quarter to the minimum, since the tables need not fill the memory
+ * a table.  The tables of all contexts with this minimum fit in memory.  (Each
+ * step adds a quarter to the minimum, since the tables need not fill the memory
  * completely.)
  */
 static uint32
@@ -277,7 +277,7 @@ text_model_choose(TextCounts *counts)
 	model->parts = palloc0(model->ntables * table_size(model));
 }
 
-/* Add a table's counts to sums[]; they exclude longer contexts with tables. */
+/* Add a table's own counts, not those of longer contexts, to sums[]. */
 static void
 add_counts(uint32 *sums, const TextModel *model, int table)
 {

@@ -19,7 +19,7 @@
  * The caller counts in two passes.  The first pass, over one in
  * TEXT_MODEL_PART strings, counts contexts.  text_model_choose then gives
  * tables to the most frequent contexts, within the memory limit.  The second
- * pass counts the symbols that follow these contexts:
+ * pass counts the symbols that follow these contexts.  The calls are:
  *
  *		counts = text_model_begin(nsymbols, limit)
  *		text_model_count(counts, -1), then each symbol, for some strings
