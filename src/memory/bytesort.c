@@ -81,7 +81,7 @@ bytes_of(const ByteSort *sort, const char *image)
 	return bytes;
 }
 
-/* Returns the 8 bytes at offset 'at' of a string, zero-padded, as a word. */
+/* Returns as a word the zero-padded 8 bytes at offset 'at' of a string. */
 static inline uint64
 word_at(const ByteSort *sort, KeyString string, int at)
 {

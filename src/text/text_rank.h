@@ -53,8 +53,8 @@ text_string(TextForm form, Datum value, int *length)
 
 /*
  * TextDistrust: collations whose tables a process no longer uses, because the
- * provider ordered two strings differently.  With more than MAX_DISTRUSTED of
- * these collations, the process uses no tables at all.
+ * provider and the tables disagreed on the order of two strings.  With more
+ * than MAX_DISTRUSTED of these collations, the process uses no tables at all.
  */
 #define MAX_DISTRUSTED	16
 
