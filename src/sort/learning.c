@@ -229,8 +229,8 @@ show_sample(PtSort *sort, int64 sample)
 }
 
 /*
- * Give the key the sample that the first participant to call this function
- * makes for all participants.  Returns false if there is no sample.
+ * The first caller makes a sample for all participants.  Give this sample to
+ * the key.  Returns false if there is no sample.
  */
 static bool
 share_sample(PtSort *sort)
