@@ -215,7 +215,7 @@ typedef struct PtParallelRequest
 
 typedef const PtParallelOps *(*PtParallelGetOps) (void);
 
-/* PtParallelStats: what one participant did, with times in milliseconds. */
+/* PtParallelStats: what one participant did; times are in milliseconds. */
 typedef struct PtParallelStats
 {
 	double		fill_ms;		/* scanning the table and calling put and

@@ -150,9 +150,9 @@ ptsort_get(PtSort *sort, bool forward, Size *size)
 
 /*
  * ptsort_get_entries returns the next *n tuples of a sort with inline images,
- * in order: for each tuple, the words of its key and its image.  Returns NULL
- * at the end, or at the end of a slice.  The tuples are valid until the next
- * call; do not modify them.
+ * in order: for each tuple, the words of its key, then its image.  Returns
+ * NULL at the end, or at the end of a slice.  The tuples are valid until the
+ * next call; do not modify them.
  */
 static inline const uint64 *
 ptsort_get_entries(PtSort *sort, int *n)

@@ -98,11 +98,11 @@ typedef struct SortHead
  *
  * If a collation contradicts its tables (text_rank.h), a sort raises an error
  * or, after sort_make_restartable, fails.  sort_failed returns true if the
- * sort failed, in this process or in another participant that this process
- * knows of.  The stream of a failed sort simply ends.  A caller whose sorts
- * may fail must therefore call sort_failed at the end of the stream: the
- * tuples of a failed sort are not the result.  sort_contradicted returns the
- * collation for which the sort failed in this process, else InvalidOid.
+ * sort failed in this process, or if another participant reported a failure.
+ * The stream of a failed sort simply ends.  A caller whose sorts may fail must
+ * therefore call sort_failed at the end of the stream: the tuples of a failed
+ * sort are not the result.  sort_contradicted returns the collation for which
+ * the sort failed in this process, else InvalidOid.
  */
 extern PtSort *sort_begin_own(const SortVariant *variant, PtSortKey *key,
 							  void *state, int nwords, MemoryContext context,

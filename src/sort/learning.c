@@ -86,8 +86,8 @@ entry_in_step(PtSort *sort, pg_prng_state *random, int64 i, int64 step)
 }
 
 /*
- * If 'sample' is 0, make the words of all tuples in memory.  Otherwise pass
- * about 'sample' of these tuples, evenly spread, to the key, which learns.
+ * If 'sample' is 0, make the words of all tuples in memory.  Otherwise the
+ * key learns from about 'sample' tuples that are evenly spread in memory.
  */
 static void
 rekey_memory(PtSort *sort, int64 sample)
@@ -229,8 +229,8 @@ show_sample(PtSort *sort, int64 sample)
 }
 
 /*
- * Give the key the sample that the first participant to call this function
- * makes for all participants.  Returns false if there is no sample.
+ * The first caller makes a sample for all participants.  Give this sample to
+ * the key.  Returns false if there is no sample.
  */
 static bool
 share_sample(PtSort *sort)

@@ -189,7 +189,7 @@ check_abandoned(bool abandoned)
 {
 	if (!abandoned)
 		return;
-	/* a leader that knows this worker terminates it: wait for that error */
+	/* a leader that knows this worker terminates it: wait for termination */
 	for (int i = 0; i < CHECK_MS / 10; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -338,7 +338,7 @@ shared_attach(PtSortShared *shared, dsm_segment *segment)
 	stamp_check(&shared->stamp);
 	SharedFileSetAttach(&shared->fileset, segment);
 
-	/* a worker that trusted more collations would make different words */
+	/* trusting more collations than the leader would change a worker's words */
 	ptsort_distrusted = shared->distrusted;
 	ptsort_report_to = &shared->contradicted;
 	on_dsm_detach(segment, stop_reports, (Datum) 0);

@@ -113,7 +113,7 @@ close_run(PtSort *sort)
 	sort->run_is_open = false;
 }
 
-/* Returns a copy of an entry for comparing runs, or NULL if it is too large. */
+/* Copy an entry for comparing runs; returns NULL if the copy is too large. */
 static uint64 *
 copy_edge(PtSort *sort, int64 i)
 {

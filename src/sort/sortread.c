@@ -216,7 +216,7 @@ sort_get_entries(PtSort *sort, int *n)
 	return *n > 0 ? result : NULL;
 }
 
-/* Reads a batch of entries from a merge, and returns them one by one. */
+/* Reads entries from a merge in batches, and returns one entry per call. */
 const uint64 *
 sort_get_entry(PtSort *sort, bool forward)
 {

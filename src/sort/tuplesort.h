@@ -4,9 +4,9 @@
  *	  The sort object behind ptsort.h and ptsort_variant.h.
  *
  * tuplesort.c begins, performs and ends a sort.  sortput.c, learning.c and
- * bounded.c fill the sort, sortruns.c writes and merges its runs, slices.c cuts
- * the final merge, and sortread.c reads the result.  Functions of the two
- * public headers have the prefix sort_ instead of ptsort_ here.
+ * bounded.c fill the sort, sortruns.c writes and merges its runs, slices.c
+ * cuts the final merge, and sortread.c reads the result.  Functions of
+ * ptsort.h and ptsort_variant.h have the prefix sort_ instead of ptsort_ here.
  *
  *-------------------------------------------------------------------------
  */
@@ -89,7 +89,7 @@ struct PtSort
 
 	int64		edge_bytes;		/* bytes of the copies of runs' edges */
 
-	PtSortStats stats;			/* without comparisons; peaks and the method
+	PtSortStats stats;			/* counts no comparisons; peaks and method
 								 * are as of the last reset: see sort_stats */
 	int64		peak_memory;	/* see sort_note_memory */
 };
@@ -273,8 +273,8 @@ extern bool bounded_refuses(PtSort *sort, const uint64 *words,
 							const void *tuple);
 
 /*
- * bounded_may_drop: true if the sort can drop tuples now.  If so, its key is no
- * longer learning.
+ * bounded_may_drop: true if the sort can drop tuples now.  If true, the
+ * sort's key is no longer learning.
  */
 static inline bool
 bounded_may_drop(const PtSort *sort)
@@ -322,7 +322,7 @@ extern void sort_begin_run(PtSort *sort, RunWriter *writer);
  * budget is larger than a short run needs.  sort_run_memory returns the bytes
  * of entries worth collecting in memory for one run.  sort_short_runs_memory
  * returns the bytes of entries that fit the maximum number of short runs.  In
- * sorts without short runs both functions return PG_INT64_MAX.
+ * sorts without short runs the last two functions return PG_INT64_MAX.
  */
 extern bool sort_wants_short_runs(const PtSort *sort);
 extern int64 sort_short_runs_memory(const PtSort *sort);

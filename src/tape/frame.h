@@ -48,7 +48,7 @@ typedef struct FrameHeader
 	uint8		count;			/* number of entries */
 	uint8		trim;			/* number of zero bytes cut off each image,
 								 * unless trims_vary */
-	bool		trims_vary;		/* the frame has a trim for each image */
+	bool		trims_vary;		/* the frame has one number for each image */
 	uint8		unused[5];
 } FrameHeader;
 

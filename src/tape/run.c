@@ -3,9 +3,9 @@
  * run.c
  *	  A run: one sorted sequence of tuples on a tape, with its sparse index.
  *
- * A writer writes each full frame to the tape at once, and a reader has one
- * frame in memory in addition to the tape's buffer.  The memory of both does
- * not depend on the length of the run.
+ * A writer writes each full frame to the tape immediately, and a reader has
+ * one frame in memory in addition to the tape's buffer.  The memory of both
+ * does not depend on the length of the run.
  *
  * A reader checks sizes and offsets from a temporary file before using them, so
  * that a damaged file causes an error and not a crash.
@@ -465,7 +465,7 @@ find_rests(RunReader *reader, const char *rests, Size rest_bytes)
 		raise_damaged(reader->offset);
 }
 
-/* Returns the size of the frame at an offset; 0 if it is in the next block. */
+/* Returns the size of the frame at an offset, or 0 if no frame is there. */
 static Size
 frame_size(RunReader *reader, int64 offset)
 {

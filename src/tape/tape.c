@@ -434,8 +434,8 @@ tape_append(Tape *tape, Tape *next)
 }
 
 /*
- * tape_export stores a finished tape's list of extents and the note at the end
- * of the file, for processes that import the tape.  *result describes the tape.
+ * At the end of the file, tape_export stores a finished tape's extents and the
+ * note, for processes that import the tape.  *result describes the tape.
  */
 void
 tape_export(Tape *tape, const void *note, Size note_size, TapeExport *result)

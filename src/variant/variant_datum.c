@@ -150,7 +150,7 @@ static const SortVariant exact_variant = {
 	},
 };
 
-/* Returns the state of a sort of either variant for values. */
+/* Returns the state of a sort of either datum variant. */
 static DatumState *
 datum_state(PtSort *sort)
 {

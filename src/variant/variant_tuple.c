@@ -96,8 +96,8 @@ as_heap_tuple(HeapTuple heap_tuple, const void *tuple)
 
 /*
  * Store the place of the first key column's value.  The value points into a
- * tuple that has the same layout and begins at 'start'.  (The value of a
- * column that was added to the table later may be in no tuple.)
+ * tuple that has the same layout and begins at 'start'.  (If a column was
+ * added to the table after the row, its value may be in no tuple.)
  */
 static inline void
 keep_first(const TupleState *state, MinimalTuple tuple, const char *start)
