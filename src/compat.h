@@ -139,7 +139,7 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 #define pt_collate_is_c(collation) lc_collate_is_c(collation)
 #endif
 
-/* Before 18 a database's default collation of libc may have no pg_locale_t. */
+/* Before 18 a libc database's default collation may have no pg_locale_t. */
 static inline bool
 pt_collate_is_libc(Oid collation)
 {
@@ -157,7 +157,7 @@ pt_collate_is_icu(Oid collation)
 }
 
 /*
- * pt_libc_locale returns the C library's locale for one of its collations.  It
+ * pt_libc_locale returns the C library's locale for a libc collation.  It
  * returns 0 for the locale set by setlocale(): before 18 the server opens no
  * locale for the database's own collation.
  */
@@ -213,8 +213,9 @@ pt_libc_locale(Oid collation)
 /*
  * pt_smgrregistersync requests that the checkpointer fsync all segments of the
  * main fork, which has 'nblocks' blocks.  Returns false if the checkpointer's
- * queue is full; then the caller must fsync them.  (17's smgrregistersync()
- * waits instead, which is fine. Before 17 a request is for a single segment.)
+ * queue is full; then the caller must fsync these segments.  (17's
+ * smgrregistersync() waits instead, which is fine.  Before 17 a request is for
+ * a single segment.)
  */
 static inline bool
 pt_smgrregistersync(Relation rel, BlockNumber nblocks)

@@ -152,7 +152,7 @@ btbuild_perform_siblings(Team *team)
 	}
 }
 
-/* The siblings' runs are complete.  Make them wait for the siblings' builds. */
+/* Make the siblings' complete runs wait for the siblings' builds. */
 static void
 keep_siblings(const BtBuild *self)
 {

@@ -72,8 +72,8 @@ struct BtLoad
 	MemoryContext cxt;			/* for all memory of this load */
 	BtRules		rules;
 	BtWriter	writer;
-	BtLevel		leaf;			/* current slice's leaf level; the index's in
-								 * a sole participant or while stitching */
+	BtLevel		leaf;			/* leaf level of the current slice, or of the
+								 * index (sole participant or stitching) */
 	BtPending	pending;		/* used only if the index is deduplicated */
 
 	/* The current slice, if it will be stitched: */
@@ -214,8 +214,8 @@ level_init(BtLevel *level, BtLoad *load)
 }
 
 /*
- * Estimate the number of leaves for the remaining tuples: to_come assumes
- * leaves like this participant's, at_least assumes the fullest possible leaves.
+ * Estimate the number of leaves for the remaining tuples.  For to_come, assume
+ * leaves as full as this participant's; for at_least, as full as possible.
  */
 static void
 expect_leaves(BtLoad *load)

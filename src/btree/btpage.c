@@ -98,8 +98,8 @@ has_room(const BtRules *rules, const BtOpenPage *open, Size size)
 }
 
 /*
- * Returns a number of tuples of 'size' bytes, without posting lists, that are
- * certain to fit on the leaf.  The number is 0 only if !has_room().
+ * Returns n such that n tuples of 'size' bytes, without posting lists,
+ * certainly fit on the leaf.  The result is 0 only if !has_room().
  */
 static inline int
 count_room(const BtRules *rules, const BtOpenPage *open, Size size)

@@ -13,9 +13,9 @@
  * end.  If a checkpoint began after the first page was logged, btwrite_sync()
  * syncs the file itself: that checkpoint did not sync it, and recovery from
  * that checkpoint does not replay earlier WAL.  If the server skips WAL
- * (wal_level = minimal), commit syncs the file.  If a checkpoint began between
- * a batch's WAL record and its write, log_and_write_pages() logs and writes the
- * batch again.
+ * (wal_level = minimal), commit syncs the file.  If a checkpoint began after a
+ * batch's WAL record and before the write of the batch's pages,
+ * log_and_write_pages() logs and writes them again.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,9 +45,7 @@
 #define CHUNK_PART		16
 #define MAX_CHUNK		(2 * BTWRITE_BATCH)
 
-/*
- * Maximum number of the file's blocks beyond the blocks taken, per participant.
- */
+/* Per participant: maximum number of file blocks beyond the blocks taken. */
 #define MAX_AHEAD		(4 * MAX_CHUNK)
 
 /* Number of page buffers to allocate at a time. */
@@ -121,8 +119,8 @@ blocks_ahead(const BtWriter *writer, BlockNumber taken)
 
 /*
  * Extend the file to 'end', the end of this participant's chunk.  Also extend
- * the file when participants took half of the blocks ahead; in this case, a
- * participant does not wait for the extension lock.
+ * it, but without waiting for the extension lock, if at most half of the blocks
+ * that should be ahead (blocks_ahead) are left.
  */
 static void
 grow_file(BtWriter *writer, BlockNumber end)

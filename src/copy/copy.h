@@ -11,10 +11,10 @@
  * so its start is unknown until all pages of the previous slice are filled.
  * Until then, a participant fills pages in memory; a participant whose memory
  * is full waits.  A participant that filled its slice publishes the start of
- * the next slice before it writes its pages.  So the start of the first slice
- * that is not filled is always known.  The participant of that slice writes
- * pages as it fills them, and only this participant extends the file.  The last
- * page of a slice is half full on average.
+ * the next slice, and only then writes the filled pages.  So the start of the
+ * first slice that is not filled is always known.  The participant of that
+ * slice writes pages as it fills them, and only this participant extends the
+ * file.  The last page of a slice is half full on average.
  *
  *-------------------------------------------------------------------------
  */
@@ -61,7 +61,7 @@ typedef struct CopyShared
 
 /*
  * tablecopy_run fills the empty new table of 'rules' as the server's
- * heapam_relation_copy_for_cluster() does when it sorts, and adds to the
+ * heapam_relation_copy_for_cluster() does when it sorts, and increases the
  * caller's counters.  Logs the start and end lines and, on success, publishes
  * its report for ptsort_last_copy(); the report counts the table's pages.
  */

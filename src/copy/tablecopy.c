@@ -7,11 +7,11 @@
  * its row versions, including their headers (copyscan.c).  In most cases, each
  * process then reads slices of the result and writes their pages (copywrite.c).
  *
- * The server's own functions (rewriteheap.c) must write all row versions if the
- * scan found row versions that need TOAST or must keep links to each other.
- * They must also do this if logical decoding reads the table as a catalog.  The
- * functions work in one process only, so the leader reads all slices, and the
- * workers read none.
+ * The server's own functions (rewriteheap.c) must write all row versions if
+ * logical decoding reads the table as a catalog, or if the scan found row
+ * versions that need TOAST or must keep links to each other.  The functions
+ * work in one process only, so the leader reads all slices, and the workers
+ * read none.
  *
  * The workers judge row versions as the leader does: they have the leader's
  * horizon and cutoffs, and parallel mode gives them the leader's transaction.
@@ -150,8 +150,9 @@ copy_fill(Team *team)
 }
 
 /*
- * Returns the next row version of a slice, or NULL.  Adds every BTREPORT_STEP
- * row versions to CopyShared.written, which the leader reports as progress.
+ * Returns the next row version of a slice, or NULL.  Counts row versions in
+ * CopyShared.written, BTREPORT_STEP at a time; the leader reports the count as
+ * progress.
  */
 static inline HeapTuple
 next_row(Copier *self)

@@ -197,11 +197,11 @@ is_locked(Oid index_oid, LOCKMODE mode)
  * A relcache callback may run at any time, even while the server opens the same
  * relation.  Under the AccessExclusiveLock RelationIdGetRelation() finds the
  * open entry, acquires no lock, and reloads the entry within a transaction if
- * the invalidation made that necessary.  An open entry keeps its rd_indam
- * across a reload.  (While the index by which CLUSTER orders a table is
- * pending, CLUSTER holds a lock on it.  So this function may build that entry,
- * from catalogs that cannot change, and redirects it again once it is open.)
- * Even with debug_discard_caches = 1, the invalidation comes from the
+ * the invalidation requires a reload.  An open entry keeps its rd_indam across
+ * a reload.  (While the index by which CLUSTER orders a table is pending,
+ * CLUSTER holds a lock on it.  So this function may build that entry, from
+ * catalogs that cannot change, and redirects it again once it is open.)  Even
+ * with debug_discard_caches = 1, the invalidation comes from the
  * CommandCounterIncrement() that makes the index's new file visible.
  */
 static void

@@ -175,8 +175,8 @@ by_number(const void *a, const void *b)
 }
 
 /*
- * Lock the partitions of the buffer mapping that n blocks belong to, and set
- * buffered[i] to true if the i-th block is in a buffer.
+ * Lock the n blocks' partitions of the buffer mapping, and set buffered[i] to
+ * true if the i-th block is in a buffer.
  *
  * Returns the number of locks.  Stores the locked partitions in 'partitions'.
  */

@@ -80,7 +80,7 @@ parallel_begin(Team *team, const PtSortOptions *options)
 	return ((Sorter *) team)->ops->begin(parallel_of(team), options);
 }
 
-/* Put the rows of this process's part of the table; return the row count. */
+/* Put this process's rows of the table into the sort; return the row count. */
 static double
 scan_table(Team *team, PtParallel *parallel)
 {

@@ -445,10 +445,10 @@ add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 }
 
 /*
- * Add the statistics of the sorts that wrote the stored runs.  Each sort counts
- * for the participant with the writer's number or, if no participant has that
- * number, for the leader.  No participant announces counts, so the leader
- * counts all tuples as its own.
+ * Add the statistics of the sorts that wrote the stored runs.  The sort of
+ * process number i counts for participant i or, if there is no participant i,
+ * for the leader.  No participant announces counts, so the leader counts all
+ * tuples as its own.
  */
 static void
 count_stored(Team *team)
