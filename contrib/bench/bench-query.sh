@@ -2,8 +2,8 @@
 #
 # bench-query.sh - `make bench-query`: run queries with ptsort.sort off and on,
 # in turn, in one session of a private cluster.  Writes times, CPU times and
-# ratios as text and JSON.  Names each query whose ratio is below the query's
-# floor, which is its minimum ratio.
+# ratios as text and JSON.  Names each query whose ratio of the server's time to
+# ptsort's time is below the query's floor (minimum ratio).
 #
 #	make bench-query                         all queries, 500,000 rows, 10 minutes
 #	make bench-query ROWS=5000000 SHAPES=order REPS=1

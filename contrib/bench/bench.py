@@ -182,8 +182,8 @@ def load(out):
 
 
 def publish(out, words, pictures=()):
-    """Write the report, and pictures as {file name: SVG}, beside results.json;
-    print the report.  Returns 0, the command's exit status."""
+    """Write the report and the pictures beside results.json; print the report.
+    pictures is {file name: SVG}.  Returns 0, the command's exit status."""
     for name, content in dict(pictures, **{"report.txt": words}).items():
         with open(os.path.join(out, name), "w", encoding="utf-8") as f:
             f.write(content)

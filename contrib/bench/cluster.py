@@ -35,9 +35,9 @@ def machine_memory():
 
 def settings(memory, workers, wal_level="replica", buffers=None):
     """Configuration lines for a machine with this memory in bytes.  They make
-    the server durable and size shared_buffers for a table, unless the caller
-    gives the buffers.  They keep checkpoints and autovacuum from starting
-    during a build."""
+    the server durable, and keep checkpoints and autovacuum from starting during
+    a build.  They size shared_buffers for a table, unless the caller gives the
+    buffers."""
     return [
         "fsync = on",
         "full_page_writes = on",
@@ -117,7 +117,7 @@ class Cluster:
             END $$""")
 
     def temp_bytes(self):
-        """Total size in bytes of the temporary files deleted by sessions."""
+        """Total size in bytes of the temporary files that sessions deleted."""
         self.settle()
         return int(self.value("SELECT temp_bytes FROM pg_stat_database "
                               "WHERE datname = current_database()"))
@@ -137,8 +137,9 @@ class Cluster:
 
 
 def evict(directory):
-    """Ask the kernel to evict all files in a directory from its cache; needs no
-    privilege.  Returns the number of bytes still cached, and the total."""
+    """Ask the kernel to evict all files in a directory from the kernel's cache.
+    The request needs no privilege.  Returns the number of bytes still cached,
+    and the total."""
     cached = total = 0
     for path, _, names in os.walk(directory):
         for name in names:

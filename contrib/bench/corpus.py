@@ -64,8 +64,8 @@ def contents(path):
 
 
 def texts(*tops, name=""):
-    """The texts of all files below the directories `tops` whose paths match the
-    regular expression `name`."""
+    """The texts of all files that are below the directories `tops` and have
+    paths that match the regular expression `name`."""
     for path in itertools.chain(*map(files, tops)):
         if re.search(name, path) and os.path.isfile(path):
             yield contents(path)

@@ -14,14 +14,14 @@ COLOURS = (("#6e7781", "#8c959f"), ("#a475f9", "#ab7df8"), ("#1f6feb", "#4493f8"
 
 
 def style(which):
-    """The style rules for the phases' colours: which is 0 for light, 1 for
-    dark."""
+    """The style rules for the phases' colours.  The argument `which` is 0
+    for light, 1 for dark."""
     return "\n".join(".%s { fill: %s }" % (phase, colours[which])
                      for phase, colours in zip(PHASES, COLOURS))
 
 
 def lanes(name, run, y, x):
-    """The elements of one sort, with a lane for each participant."""
+    """The SVG elements of one sort, with a lane for each participant."""
     body = []
     spans = [r for r in run["report"] if r["participant"] is not None]
     for number in sorted({r["participant"] for r in spans}):

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * limit.c
- *	  Measure the I/O that every index build needs, without sorting.
+ *	  Measure the I/O that every index build needs.
  *
  *	limit PROCESSES KEY_OFFSET WAL_BYTES DIRECTORY TABLE_FILE...
  *

@@ -26,7 +26,7 @@ import shapes
 import waits
 
 # Database and pgbench script of each workload.  The tables of bench_small fit
-# in shared_buffers, the tables of bench_large do not.
+# in shared_buffers; the tables of bench_large do not.
 WORKLOADS = {
     "read_fits": ("bench_small", "select-only"),
     "read": ("bench_large", "select-only"),
@@ -85,7 +85,7 @@ def fill_database(server, database, scale):
 
 
 def pgbench(options, workload, prefix):
-    """Start pgbench for one stretch, logging each transaction."""
+    """Start pgbench for one stretch.  pgbench logs each transaction."""
     database, script = WORKLOADS[workload]
     return subprocess.Popen(
         ["pgbench", "-n", "-M", "prepared", "-b", script, "-c", str(options.clients),

@@ -108,7 +108,8 @@ def one_build(server, options, table, keys, participants):
 
 
 def tiny_table(server):
-    """Create a tiny table, whose builds show the costs that all builds have."""
+    """Create a tiny table.  Index builds on this table show the costs that all
+    builds have."""
     server.run("DROP TABLE IF EXISTS bench_tiny",
                "CREATE TABLE bench_tiny AS SELECT i::int8 AS id FROM "
                "generate_series(1, %d) i" % TINY_ROWS, "VACUUM bench_tiny")

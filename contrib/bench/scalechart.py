@@ -58,7 +58,7 @@ def curve(top, numbers, modelled, seen):
 
 def bars(top, title, numbers, shares):
     """Draw one bar for each number of participants, divided by shares [{name:
-    part}].  Draw a legend of the names beside the bars."""
+    part}].  Beside the bars, draw a legend of the names."""
     names = []
     for share in shares:
         names += [name for name in share if name not in names]

@@ -184,8 +184,8 @@ TABLES = {t.name: t for t in (
 )}
 
 def text_shapes(text):
-    """The shapes of a kind of real text.  The collations are "C", and English
-    and the text's own language, each of the C library and of ICU."""
+    """The shapes of a kind of real text.  The collations are "C" and, from
+    both the C library and ICU, English and the text's own language."""
     shapes = [("c", '"C"', "C"), ("en", "{en}", "libc"), ("icu", "{icu}", "ICU")]
     if text.language:
         shapes += [("own", "{%s}" % text.language, "libc"),

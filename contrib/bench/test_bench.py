@@ -231,7 +231,7 @@ def one_build(seconds, **more):
 
 
 def one_shape(alone=False, **more):
-    """A measured shape with its summary; if alone is true, only of ptsort's
+    """A measured shape with its summary; if alone is true, with only ptsort's
     builds."""
     shape = dict({"name": "int8", "label": "int8, random", "rows": 100,
                   "status": "ok", "notes": [],

@@ -1,4 +1,4 @@
-"""Tests of the benchmark of files that need no server."""
+"""Tests that need no server, for the benchmark that sorts files."""
 
 import argparse
 import json

@@ -61,8 +61,8 @@ def legend(y):
 
 
 def lanes(y, builder, build, x):
-    """The elements of one build: a lane for each participant, and a mark at the
-    end of the build."""
+    """The SVG elements of one build: a lane for each participant, and a mark at
+    the end of the build."""
     body = []
     parts = build["participants"]
     for part, spans in zip(parts, intervals(parts)):

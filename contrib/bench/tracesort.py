@@ -68,7 +68,7 @@ class Sort:
         self.at[name] = ms
 
     def participant(self):
-        """The phases of a participant.  Until "perform" the participant scans,
+        """The phases of a participant.  Until the event "perform" it scans,
         sorts and writes runs.  After "perform" it writes the last run and
         merges all runs, or only sorts if its tuples fit in memory."""
         perform = self.at.get("perform", 0)

@@ -1,5 +1,5 @@
-"""Sample what the participants of a build wait for, from pg_stat_activity, and
-for spinlocks with perf."""
+"""Sample what the participants of a build wait for: wait events from
+pg_stat_activity, and spinlocks with perf."""
 
 import collections
 import contextlib
@@ -127,8 +127,8 @@ def spin_share(report):
 
 class Perf:
     """Runs perf: "with Perf(pid of the server, directory) as p: ...".
-    Afterwards p.spinning is the share of CPU time spent waiting for spinlocks,
-    in the processes that started in the block.  It is None if
+    Of the CPU time of the processes that started in the block, p.spinning is
+    afterwards the share spent waiting for spinlocks.  p.spinning is None if
     perf is missing or lacks permission."""
 
     def __init__(self, postmaster, directory):

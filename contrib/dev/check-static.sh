@@ -8,7 +8,7 @@
 #   gcc, clang           with all warnings as errors
 #   clang --analyze      clang's static analyser
 #   cppcheck
-#   macro-arguments.pl   arguments with side effects that a macro reads twice
+#   macro-arguments.pl   side effects in arguments that a macro reads twice
 #   shellcheck           the scripts
 #   check-indent.sh      the layout of the sources
 #
@@ -16,7 +16,7 @@
 # a false finding.  Suppressions are "cppcheck-suppress" in the source, and the
 # files *.allow in this directory.  PG_CONFIG chooses the server's headers.
 #
-# shellcheck disable=SC2317 # functions are called by names put together
+# shellcheck disable=SC2317 # check_tool calls find_by_TOOL by name
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -124,7 +124,7 @@ check_tool()
 set_flags()
 {
 	local warnings
-	# shellcheck disable=SC2016 # make expands it
+	# shellcheck disable=SC2016 # make expands $(PG_CFLAGS)
 	read -r -a warnings < <(make -s "PG_CONFIG=$pg_config" \
 		--eval='show-flags: ; @echo $(PG_CFLAGS)' show-flags)
 	cppflags=("-I$headers" -Iinclude -Isrc -Icontrib/ptsort_test

@@ -109,7 +109,8 @@ run_tap()
 	rm -rf "$work/src/tmp_check/t_$name"_*_data
 }
 
-# end_tap FILE: end the TAP file's process, and the prove that runs it
+# end_tap FILE: end the TAP file's process, and the prove process
+# that runs the file
 end_tap()
 {
 	local prove

@@ -56,8 +56,8 @@ as_user()
 	return "$status"
 }
 
-# server_complete PG_CONFIG: succeed if PG_CONFIG has a server that can run, and
-# that extensions can be built for
+# server_complete PG_CONFIG: succeed if PG_CONFIG's server can run, and has
+# the files that builds of extensions need
 server_complete()
 {
 	local bindir include pgxs

@@ -21,7 +21,7 @@ CREATE TABLE queries (
 	method			text
 );
 
--- demo.timed runs a query that returns one value, with one value of ptsort.sort.
+-- demo.timed sets ptsort.sort to sort, and runs a query that returns one value.
 CREATE FUNCTION timed(query text, sort text, OUT seconds numeric, OUT result text)
 LANGUAGE plpgsql AS $$
 DECLARE

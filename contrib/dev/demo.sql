@@ -1,5 +1,5 @@
--- demo.sql - the tables, and the functions for builds and checks, of `make
--- demo`.
+-- demo.sql - the tables of `make demo`, and its functions for builds and
+-- checks.
 --
 -- demo.build builds each index with the server (ptsort.enable = off) and
 -- immediately afterwards with ptsort.  Both builds use one worker and the

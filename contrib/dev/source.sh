@@ -31,7 +31,7 @@ step()
 {
 	echo "   $1" >&2
 	shift
-	# shellcheck disable=SC2154 # the caller's
+	# shellcheck disable=SC2154 # the calling script sets log
 	if ! "$@" >>"$log" 2>&1; then
 		tail -n 40 "$log" >&2
 		give_up "failed: $* (the whole output is in $log)"
@@ -45,13 +45,13 @@ mirror()
 		grep -oE 'https?://[^ ]+/debian/?([[:space:]]|$)' | head -n 1 | tr -d '[:space:]'
 }
 
-# download_source MAJOR MIRROR: download the archive that apt finds or, if that
-# fails, the known release, into this directory.  fetch_source calls this
+# download_source MAJOR MIRROR: download the archive that apt finds or, if apt
+# fails, the known release, into the current directory.  fetch_source calls this
 # function and sets $options.
 download_source()
 {
 	local major=$1 archive
-	# shellcheck disable=SC2154 # the caller's
+	# shellcheck disable=SC2154 # fetch_source sets options
 	apt-get "${options[@]}" source --download-only "postgresql-$major" && return
 	archive=postgresql-${major}_${known_releases[$major]}.orig.tar.bz2
 	echo "could not download the listed release; trying $archive"

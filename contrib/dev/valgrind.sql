@@ -146,7 +146,7 @@ FROM generate_series(1, 32) i;
 SELECT build('', 't (upper(txt), (id % 10)) WHERE few % 3 = 0', s) FROM unnest(ARRAY[:memory, :parallel]) s;
 SELECT build('UNIQUE', 't ((i8 + 1)) WHERE id > 100', :parallel);
 
--- Values that are compressed or stored elsewhere
+-- Values that are compressed or stored out of line
 CREATE TABLE toasted (id int, packed text, far text);
 ALTER TABLE toasted ALTER far SET STORAGE EXTERNAL;
 INSERT INTO toasted SELECT i, repeat(letters(i), 20 + i % 40), (SELECT string_agg(letters(i * j), '') FROM generate_series(1, 80) j)
