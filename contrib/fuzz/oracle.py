@@ -52,7 +52,8 @@ class Outcome:
                 raise Failure("the statement built no index")
 
     def lines_of(self, verb):
-        """The lines with this verb about indexes, except those of TOAST tables."""
+        """The lines that have this verb and are about an index, except an index
+        of a TOAST table."""
         found = []
         for line in self.lines:
             match = LOG_LINE.match(line)
@@ -203,8 +204,9 @@ def compare_errors(session, index, servers, ours, orderly):
 
 
 def is_about_a_row(error):
-    """True if a row causes the error: by a value, an expression, its size or a
-    duplicate.  If several rows cause errors, any of the errors may come first."""
+    """True if a row causes the error: the reason is a value, an expression, the
+    row's size or a duplicate.  If several rows cause errors, any of the errors
+    may come first."""
     return error.code in (UNIQUE_VIOLATION, ROW_TOO_LARGE) \
         or error.code.startswith(("22", "PT"))
 

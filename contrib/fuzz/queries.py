@@ -1,12 +1,13 @@
 """Random queries whose Sort nodes ptsort replaces (ptsort.sort).  The test
 compares each result with that of the same query when the server sorts.
 
-There are two kinds of queries.  In an *ordered* query rows may tie.  The server
-computes once, by dense_rank(), the rank and the contents of each row.  Then each
-execution of the query, or of a part of it, must return rows in the order of their
-ranks, each row once and unchanged.  A *definite* query has the same result for
-every order of ties: it returns sums, counts and ids, and its last key is id.  Its
-rows must be the same, and in the same order if the query has an order.
+There are two kinds of queries.  In an *ordered* query rows may tie.  The
+server computes the rank (by dense_rank()) and the contents of each row once.
+Then each execution of the query, or of a part of it, must return rows in the
+order of their ranks, each row once and unchanged.  A *definite* query has the
+same result for every order of ties: it returns sums, counts and ids, and its
+last key is id.  ptsort and the server must return the same rows, in the same
+order if the query has an order.
 """
 
 import collections
@@ -240,7 +241,7 @@ def total_order(rng, keys):
 
 
 def windows(rng, keys):
-    """Functions over windows, some over the same window."""
+    """Window functions, some over the same window."""
     parts = ", ".join(c.name for c in keys.plain()[:2])
     order = keys.order()
     functions = rng.sample((
@@ -522,7 +523,8 @@ class QueryCase(Case):
         for session, statement in table.history(self._snapshot_held):
             self._happen(session, statement)
         if table.partitioned and self.rng.random() < 0.7:
-            # with this index, a plan may merge the sorted partition with others
+            # with this index, a plan may merge the sorted partition with the
+            # other partitions
             column = self.rng.choice([c for c in table.columns if c.kind.key])
             self.must("CREATE INDEX ON t_0 (%s)" % column.name)
         if self.rng.random() < 0.7:
@@ -600,7 +602,8 @@ class QueryCase(Case):
     def _ordered(self, table, keys, query):
         rows, ranks = (self._server_runs(text) for text in query.reference())
         if ranks.error or rows.error:
-            # ptsort must raise the same error, but any row may raise it first
+            # ptsort must raise the server's error, but any row may raise it
+            # first
             rows = ranks if ranks.error else rows
             reference = None
         else:

@@ -265,8 +265,8 @@ class RebuildCase(CopyCase):
         plain = [index.name for index in self.members.values()
                  if index.kind == "create"]
         if plain and rng.random() < 0.4:
-            # the catalogs now call the index unique, but it may have
-            # duplicates, as a broken index may
+            # the catalogs now call the index unique; like a broken unique
+            # index, it may have duplicates
             for name in rng.sample(plain, rng.randint(1, min(2, len(plain)))):
                 self.must("UPDATE pg_index SET indisunique = true "
                           "WHERE indexrelid = '%s'::regclass" % name)

@@ -151,9 +151,9 @@ class Session:
         return text
 
     def close(self):
-        """End the session, in any state.  close() first ends the transaction,
-        because its snapshot must not affect the next case.  The server process
-        may end later than psql."""
+        """End the session, whatever its state.  close() first ends the
+        transaction, because its snapshot must not affect the next case.  The
+        server process may end later than psql."""
         try:
             self.psql.stdin.write(b"ROLLBACK;\n")
             self.psql.stdin.close()

@@ -123,8 +123,9 @@ BEGIN
 	END LOOP;
 END $$;
 
--- Returns the leaf indexes below an index, or the index itself if it is a leaf.  state
--- is what the build left in the catalogs; table_blocks is the table's number of blocks.
+-- Returns the leaf indexes below an index, or the index itself if it is a leaf.
+-- state has the flags and row counts that the build left in the catalogs;
+-- table_blocks is the table's number of blocks.
 CREATE FUNCTION fz_built(name text, OUT leaf text, OUT blocks int8,
 	OUT table_blocks int8, OUT state text)
 RETURNS SETOF record LANGUAGE sql AS $$
@@ -142,7 +143,7 @@ CREATE FUNCTION fz_files(name text) RETURNS SETOF regclass LANGUAGE sql AS $$
 	SELECT oid::regclass FROM pg_class WHERE relkind IN ('r', 'm') AND (oid = name::regclass
 		OR oid IN (SELECT relid FROM pg_partition_tree(name::regclass))) $$;
 
--- The rows of a table that a session sees, as a count and a digest.
+-- A count and a digest of the rows that a session sees in a table.
 CREATE FUNCTION fz_seen(name text, OUT n int8, OUT digest numeric)
 LANGUAGE plpgsql AS $$
 BEGIN

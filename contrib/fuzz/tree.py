@@ -1,9 +1,10 @@
 """The contents of a btree, from its pages: levels, pages, entries.
 
-There are two ways to compare two trees.  `pages` returns everything on the pages,
-level by level from the root and from left to right, except block numbers, LSNs
-and checksums.  `entries` returns only the leaf level: each key as stored with its
-TID, in order.  It ignores which pages and posting lists hold the entries.
+There are two ways to compare two trees.  `pages` returns everything on the
+pages except block numbers, LSNs and checksums, level by level from the root and
+from left to right.  `entries` returns only the leaf level: each key as stored
+with its TID, in order.  It ignores which pages and posting lists hold the
+entries.
 """
 
 import struct

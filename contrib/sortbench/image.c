@@ -17,7 +17,7 @@
 
 #include "sort.h"
 
-/* Number of words if the words have no room for the record's number. */
+/* Number of the sort's words if they have no room for the record's number. */
 #define LONG_WORDS		PTSORT_MAX_WORDS
 
 typedef struct ImageState

@@ -54,9 +54,9 @@
 #define PART_SIZE	10
 
 /*
- * Bytes to XOR with the last twenty bytes of a binary record.  set_mix() takes
- * all byte values with four bits set, in descending order, for the bytes before
- * the last twenty.
+ * Bytes to XOR with the last twenty bytes of a binary record.  For the bytes
+ * before the last twenty, set_mix() takes all byte values with four bits set,
+ * in descending order.
  */
 static const uint8 last_mix[2 * PART_SIZE] = {
 	0xC8, 0xC4, 0xC2, 0xC1, 0x98, 0x94, 0x92, 0x91, 0x8C, 0xE0,
@@ -128,7 +128,7 @@ put_key(RecordKind kind, uint128 random, uint8 *key)
 		put_part(random, key);
 }
 
-/* Sets the bytes to XOR with a binary record after its key. */
+/* Sets the bytes to XOR with the bytes after a binary record's key. */
 static void
 set_mix(uint8 *mix)
 {

@@ -6,7 +6,7 @@
  * ptsort_parallel() runs the parallel part of a sort.  Every participant claims
  * pieces of the input in turn, and puts their records into the sort.  Then
  * every participant claims slices of the result, merges each slice, and writes
- * it to its place in the output.
+ * the slice to its place in the output.
  *
  *-------------------------------------------------------------------------
  */

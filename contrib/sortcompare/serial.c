@@ -88,7 +88,10 @@ read_all(const Engine *engine, void *sort, const Job *job, Reader *reader,
 	}
 }
 
-/* Reads all tuples backward, then rescans and reads them forward again. */
+/*
+ * Reads all tuples backward.  Then rescans the sort, and reads all tuples
+ * forward again.
+ */
 static void
 read_again(const Engine *engine, void *sort, const Job *job, Reader *reader,
 		   Parts *parts)

@@ -1,6 +1,6 @@
 # Compares random sorts with the server's tuplesort.  The test checks that the
 # fuzzer notices a missing tuple and writes a script that repeats the failure.
-# Then it runs random sorts for at least 40 seconds, and at least 1,800 sorts.
+# Then it runs at least 1,800 random sorts, for at least 40 seconds.
 # SORT_FUZZ_SECONDS sets a duration instead; FUZZ_SEED chooses the cases.
 use strict;
 use warnings;

@@ -1,8 +1,8 @@
 # Compares random copies of tables by CLUSTER with the server's copies.  The test
 # checks that the fuzzer notices a row deleted between two copies.  Then it makes
-# random copies for at least 30 seconds, and at least 200 copies.
-# COPY_FUZZ_SECONDS sets another duration, with at least 100 copies; FUZZ_SEED
-# chooses the cases.
+# at least 200 random copies, for at least 30 seconds.
+# COPY_FUZZ_SECONDS sets another duration and reduces the minimum to 100 copies;
+# FUZZ_SEED chooses the cases.
 use strict;
 use warnings;
 use FindBin;

@@ -1,6 +1,6 @@
 -- Sorts give the same bytes with direct I/O as without, even if places and
--- sizes are not whole blocks.  t/005_direct.pl shows that direct I/O bypasses
--- the cache.
+-- sizes are not multiples of the block size.  t/005_direct.pl shows that direct
+-- I/O bypasses the cache.
 SELECT try($$SELECT sortbench_generate('@in@', 30001)$$), try($$SELECT sortbench_generate('@more@', 11, 30001)$$);
 
 -- Sorts files with these arguments and each combination of cached and direct I/O.

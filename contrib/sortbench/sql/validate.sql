@@ -13,7 +13,8 @@ SELECT DISTINCT try(format($$SELECT * FROM sortbench_validate('{@a@}', %s)$$, wo
 WITH r AS (SELECT substr(record, 1, 10) AS key, lag(substr(record, 1, 10)) OVER (ORDER BY n) AS before FROM records('a'))
 SELECT count(*), count(*) FILTER (WHERE key < before) AS unordered FROM r;
 
--- Large records: each read gets only five.  Also passes a null argument.
+-- Large records: each read gets only five records.  Also passes a null
+-- argument.
 SELECT try($$SELECT * FROM sortbench_validate('{@a@}', 1, 50000, 0, 4)$$);
 WITH r AS (SELECT substr(record, 1, 4) AS key, lag(substr(record, 1, 4)) OVER (ORDER BY n) AS before FROM records('a', 50000))
 SELECT count(*), count(*) FILTER (WHERE key < before) AS unordered FROM r;
