@@ -4,8 +4,8 @@
  *	  ptsort_test_sort(): runs sorts in all roles and checks their output.
  *
  * Shared memory has one block for each sort, and the specification, which the
- * leader writes before it launches workers.  Worker k puts share k of the rows.
- * The leader's process puts the remaining shares: its own, and those of
+ * leader writes before it launches workers.  Worker k puts share k of the
+ * rows.  The leader's process puts the remaining shares: its own, and those of
  * workers that did not start.
  *
  *-------------------------------------------------------------------------
