@@ -5,10 +5,10 @@
  *	  ptsort_parallel.h.
  *
  * The test runs a build over an existing index and does not change the index.
- * It reads the values of the first column, a bigint, counts them, adds them up
- * and checks their order.  In each callback, the test checks the promises of
- * ptsort_parallel.h about the process, the participant's number, the argument
- * and the memory context.
+ * The test reads the values of the first column, a bigint, counts them, adds
+ * them up and checks their order.  In each callback, the test checks the
+ * promises of ptsort_parallel.h about the process, the participant's number,
+ * the argument and the memory context.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,8 +55,8 @@ typedef struct TestBuildSlice
 } TestBuildSlice;
 
 /*
- * Contents of PtParallel.shared.  Only one process writes each field.  A bool
- * for each process follows the slices.
+ * Contents of PtParallel.shared.  Only one process writes each field.  The
+ * array of turned_up(), a bool for each process, follows the slices.
  */
 typedef struct TestBuildShared
 {

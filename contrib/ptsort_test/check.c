@@ -107,8 +107,8 @@ test_check_next(TestChecker *checker, const TestTuple *tuple)
 			 checker->next);
 
 	/*
-	 * At the end of a group of equal keys, the digests of its tuples must add
-	 * up to those of the expected tuples.
+	 * At the end of a group of equal keys, the digests of the group's tuples
+	 * must have the same sum as the digests of the expected tuples.
 	 */
 	checker->group_balance += came - digest(checker, expected);
 	checker->next++;

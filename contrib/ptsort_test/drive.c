@@ -3,8 +3,8 @@
  * drive.c
  *	  ptsort_test_sort(): runs sorts in all roles and checks their output.
  *
- * Shared memory has the specification, which the leader writes before it
- * launches workers, and one block for each sort.  Worker k puts share k of the
+ * Shared memory has one block for each sort, and the specification, which the
+ * leader writes before it launches workers.  Worker k puts share k of the
  * rows.  The leader's process puts the remaining shares: its own, and those of
  * workers that did not start.
  *
@@ -51,7 +51,7 @@ PG_FUNCTION_INFO_V1(ptsort_test_sort);
 
 /*
  * Adds a sort's statistics to the totals.  The peak_memory of the totals is
- * the largest of all sorts.
+ * the largest peak_memory of all sorts.
  */
 static void
 add_stats(Totals *totals, const PtSortStats *stats)

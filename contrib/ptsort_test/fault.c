@@ -23,7 +23,7 @@
  *		palloc	makes an allocation after the point fail (memory.c)
  *		malloc	makes an allocation in the C library fail
  *		full_temp, full_index, full_wal, full_segment, full_file
- *				makes the disk full (full.c) until the setting changes: for
+ *				until the setting changes, leaves no disk space (full.c) for
  *				temporary files, relations outside the default tablespace,
  *				WAL, dynamic shared memory, or files without a name
  *		no_fork	makes the next MAX_WORKERS forks fail

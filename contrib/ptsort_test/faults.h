@@ -40,8 +40,8 @@ typedef struct SharedPoint
 {
 	pg_atomic_uint32 hash;		/* 0: a free slot */
 	char		name[NAMEDATALEN];
-	pg_atomic_uint32 hits[2];	/* by role, since the setting changed */
-	pg_atomic_uint32 recent[2]; /* by role, since workers were launched */
+	pg_atomic_uint32 hits[2];	/* passes by role, since the setting changed */
+	pg_atomic_uint32 recent[2]; /* passes by role, since the last launch */
 } SharedPoint;
 
 /*

@@ -6,8 +6,8 @@
  *
  * CREATE INDEX waits for the end of transactions that changed the table.  But
  * the server itself releases its locks on catalogs early, so index builds have
- * rules for tuples of transactions in progress.  These functions let a test
- * make tuples of a transaction in progress in an ordinary table.
+ * rules for tuples of transactions in progress.  With these functions, a test
+ * can make an ordinary table contain tuples of a transaction in progress.
  *
  * A function in an index can run SQL, but the server plans no statement on the
  * table during the build of the index.  C code can still delete a row.

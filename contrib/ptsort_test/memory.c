@@ -17,8 +17,8 @@
  * ErrorContext, which has reserved memory; and those of the server's
  * statistics.  The statistics do not tolerate failures: the server makes an
  * entry while it deletes the files of a file set, so a failure would leave the
- * other files.  Also, an incomplete entry fails an assertion when the process
- * ends.
+ * remaining files behind.  Also, an incomplete entry fails an assertion when
+ * the process ends.
  *
  * The arguments of the tables' functions depend on the server's version (in
  * some versions, the functions return NULL and take no flags).  The compiler
@@ -26,7 +26,7 @@
  *
  * Action malloc: shortage.c calls malloc_fails() before the C library.  Only
  * blocks of contexts, new contexts and hash tables come from the C library, so
- * its allocations are few.
+ * the C library makes few allocations.
  *
  *-------------------------------------------------------------------------
  */

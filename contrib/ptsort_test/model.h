@@ -30,7 +30,7 @@ typedef enum ModelSpoil
 	SPOIL_DROP,					/* the test does not put one tuple */
 	SPOIL_REPLACE,				/* the test replaces one tuple by another */
 	SPOIL_ORDER,				/* the first key's order is reversed */
-	SPOIL_NULLS,				/* nulls are at the other end */
+	SPOIL_NULLS,				/* nulls first and nulls last are swapped */
 	SPOIL_STEP,					/* a walk begins one tuple too far */
 	SPOIL_TIES					/* a sort runs without the option "stable" */
 } ModelSpoil;

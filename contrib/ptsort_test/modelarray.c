@@ -33,7 +33,8 @@ typedef struct PutTuple
 } PutTuple;
 
 /*
- * Head of a value's image.  Images order equal values as a sort of values does.
+ * Head of a value's image.  A sort of values that is not stable returns equal
+ * values in the order of their images.
  */
 typedef struct ValueImage
 {

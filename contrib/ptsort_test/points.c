@@ -45,7 +45,7 @@
 typedef struct Place
 {
 	char		point[NAMEDATALEN];
-	bool		by[2];			/* true: processes of that role count */
+	bool		by[2];			/* by role; true: the role's passes count */
 } Place;
 
 typedef struct Turn
@@ -258,7 +258,7 @@ wait_for(const Place *place)
 	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 												  TURN_TIMEOUT);
 
-	/* a worker may be late: its build may fail while the leader registers it */
+	/* a late worker's build may fail while the leader registers the worker */
 	uint32		changes = pg_atomic_read_u32(IsParallelWorker() ?
 											 &fault_shared->launched :
 											 &fault_shared->changes);
@@ -276,8 +276,8 @@ wait_for(const Place *place)
 
 /*
  * points_pass counts a pass of the point by this process, waits at the point
- * if the setting says so, and returns the number of the process's passes of
- * this point.
+ * if the setting requires a wait, and returns the number of the process's
+ * passes of this point.
  */
 int64
 points_pass(const char *point)

@@ -306,6 +306,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- nested:       call ptsort_parallel() in parallel mode
 -- fail:         the callback that fails, and "leader" or "worker"
 -- reads:        number of tuples to read; in slices, the number of hashes that fit
+--               in shared memory
 -- ops:          a function that returns the callbacks
 -- participants: processes that put tuples
 -- rows:         number of rows of the table

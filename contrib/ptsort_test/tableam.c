@@ -4,9 +4,10 @@
  *	  A table access method that cannot scan in parallel, like Citus's columnar
  *	  method.
  *
- * Everything else is as in heap.  The method's function for the size of a
- * parallel scan raises an error, and a get_relation_info_hook tells the planner
- * to use no parallel scan.  Code that obeys the hook never causes the error.
+ * The method has heap's functions, except for those in this file.  The
+ * method's function for the size of a parallel scan raises an error, and a
+ * get_relation_info_hook tells the planner to use no parallel scan.  Code that
+ * obeys the hook never causes the error.
  * (heap's scan for index builds refuses tables of other access methods.  So
  * this file has a scan of its own, which reads the rows that a snapshot sees.)
  *-------------------------------------------------------------------------

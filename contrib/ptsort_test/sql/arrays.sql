@@ -1,4 +1,4 @@
--- Sorts arrays from SQL, and compares with the server's ORDER BY.
+-- Sorts arrays from SQL, and compares the results with the server's ORDER BY.
 SELECT ptsort_test_array('{3,NULL,1,2}'::int4[], '<(int4,int4)');
 SELECT ptsort_test_array('{3,NULL,1,2}'::int4[], '>(int4,int4)', true);
 SELECT ptsort_test_array('{}'::int4[], '<(int4,int4)');
