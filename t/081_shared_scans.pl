@@ -273,8 +273,8 @@ is(late('compressed', q{UPDATE late SET wide = repeat('x', 20000) WHERE id = 7},
 
 
 # A user's comparison function may do anything, so an index that uses such a
-# function does not share the scan.  The function here fails at a row; an earlier
-# index's error comes first.
+# function does not share the scan.  The function here fails at a row; an
+# earlier index's error comes first.
 $node->safe_psql('postgres', q{
 CREATE FUNCTION fussy_cmp(int4, int4) RETURNS int4 IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$
 BEGIN
