@@ -41,7 +41,8 @@ CREATE UNIQUE INDEX extensions_b ON extensions (b DESC) INCLUDE (a) WITH (parall
 ALTER EXTENSION ptsort SET SCHEMA public;
 SELECT index_name, participant FROM ptsort_last_build();
 
--- A new session loads ptsort by calling the function, or by the settings
+-- A new session loads ptsort when it calls ptsort_last_build(), or because
+-- session_preload_libraries lists ptsort
 \c -
 SET client_min_messages = warning;
 CREATE INDEX extensions_refused ON extensions (b) WITH (parallel_workers = 1);

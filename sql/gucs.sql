@@ -56,8 +56,8 @@ CREATE INDEX gucs_serial ON gucs (a);
 SELECT index_name, participant, role FROM ptsort_last_build();
 RESET ptsort.parallel_workers;
 
--- a client with a level above DEBUG1 gets no line (t/004_log_lines.pl tests the
--- other cases)
+-- a client whose client_min_messages is above DEBUG1 gets no line
+-- (t/004_log_lines.pl tests the other cases)
 SET client_min_messages = log;
 SET ptsort.enable = off;
 REINDEX INDEX gucs_off;

@@ -186,7 +186,7 @@ EXECUTE q (0);
 EXECUTE q (NULL) \g /dev/null
 SELECT keys, tuples, method FROM ptsort_last_sort();
 RESET plan_cache_mode;
--- the setting at the start of a query counts
+-- a query uses the value that ptsort.sort has when the query starts
 SET ptsort.sort = off;
 SELECT FROM mark();
 EXECUTE q (2);
@@ -194,7 +194,7 @@ SELECT keys FROM ptsort_last_sort();
 SET ptsort.sort = on;
 
 -- top N by a number and text, descending: the sort returns the server's rows,
--- although it does not learn the text
+-- although its keys do not learn from the text
 CREATE TABLE queries_top AS SELECT i AS id, CASE WHEN i % 50 = 0 THEN i END AS n, md5(i::text) COLLATE "en-x-icu" AS t FROM generate_series(1, 1500) i;
 ANALYZE queries_top;
 SET ptsort.sort = off;

@@ -26,7 +26,8 @@ BEGIN
 	RETURN result;
 END $$;
 
--- Builds, rebuilds and sorts with these options; returns the fault, or ok.
+-- Builds indexes with these options, rebuilds the indexes, and sorts the words;
+-- returns the fault, or ok.
 CREATE FUNCTION ranges_build(options text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	expected text := (SELECT words FROM ranges_expected);

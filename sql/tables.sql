@@ -36,7 +36,7 @@ FROM unnest(ARRAY['(a)', '(b)', '(c)', '(d, f)', '(e)', '(f, g)', '(g)', '(h)', 
 	'(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)', '(f) INCLUDE (o, k, c)', '((i + j), k)', '(m) WHERE l IS NULL', '((j * 2))']) what;
 
 -- Values: inline and short, compressed, out of line, compressed in the index
--- only; some become large only when the index fetches them
+-- only; some become large only when the build fetches them
 CREATE TABLE stored (id int, plain text, extended text, external text, main text);
 ALTER TABLE stored ALTER plain SET STORAGE PLAIN, ALTER external SET STORAGE EXTERNAL, ALTER main SET STORAGE MAIN;
 INSERT INTO stored SELECT i, repeat('p', 300 + i % 300), repeat('extended ' || i, 1000), string_agg(md5((i * j)::text), ''), repeat('main' || i, 300)

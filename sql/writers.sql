@@ -54,8 +54,8 @@ SELECT writers_duplicate('(b COLLATE "en_US.utf8")', $$VALUES (1500, 'a1500')$$)
 SELECT writers_duplicate('((a % 1))', 'VALUES (-1)');
 SELECT writers_duplicate('(a)', 'SELECT 1800 FROM generate_series(1, 6000)');
 
--- An index so large that participants leave pages of the file unused, which
--- become deleted pages: its size and its statistics
+-- The size and the statistics of a large index: participants leave some pages
+-- of its file unused, and these pages become deleted pages
 SET ptsort_test.slices = 4;
 CREATE TABLE writers_large AS
 SELECT (i * 7919::int8 % 200003)::int4 AS k, i % 1000 AS few, md5(i::text) AS word FROM generate_series(1, 60000) i;

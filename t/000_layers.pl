@@ -75,8 +75,8 @@ sub layers
 	return \%rank;
 }
 
-# Of the private headers, a source file includes only those of lower layers, by
-# folder and name.  Every source file is in LAYERS.
+# A source file includes private headers by folder and name, and only private
+# headers of lower layers.  Every source file is in LAYERS.
 sub upward_includes
 {
 	my ($top) = @_;

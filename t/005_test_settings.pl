@@ -1,6 +1,6 @@
 # The settings that force a path belong to ptsort_test, not to the library that
-# users install.  The settings change ptsort in whichever way a session loads
-# ptsort_test.  Parallel workers have the leader's values.  Only superusers can
+# users install.  No matter how a session loads ptsort_test, the settings change
+# ptsort.  Parallel workers have the leader's values.  Only superusers can
 # change the settings.
 use strict;
 use warnings;

@@ -292,7 +292,8 @@ compare('own table', 'own', \@all, begin => 'BEGIN; CREATE TABLE own AS SELECT i
 
 
 # Other transactions are in progress and released their locks early.  A build
-# warns about their rows, and a unique index waits, even for a HOT update.
+# warns about the rows of these transactions, and the build of a unique index
+# waits, even for a HOT update.
 sub other_changes
 {
 	my ($changes) = @_;

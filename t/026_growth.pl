@@ -71,7 +71,7 @@ compare_with_server($node, 'many_ten', 'many_tiny', 'random');
 
 # No process waits for the process that holds the extension lock, so a worker
 # that exits while it holds this lock ends the build.  If the disk is full when
-# the file grows or before, the error is the server's, and the build leaves
+# the file grows, or earlier, the error is the server's, and the build leaves
 # nothing behind.
 my $create = 'CREATE INDEX failed ON many (random, wide) TABLESPACE space';
 my $segments = dsm_segments($node);

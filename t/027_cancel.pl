@@ -68,8 +68,8 @@ sub run
 	my $psql = start_psql($node, "SET application_name = 'victim'", $settings,
 		"BEGIN", $statement, 'ROLLBACK');
 
-	# (psql may end before the query sees psql's statement; only pump_nb()
-	# notices psql's end)
+	# (psql may end before the query in $begun finds psql's statement; only
+	# pump_nb() notices that psql ended)
 	until ($canceller->query_safe($begun))
 	{
 		last unless $psql->{run}->pumpable;

@@ -1,6 +1,6 @@
 # ptsort misreads the tables of a collation, here as if the Czech "ch" were two
-# letters.  It notices the error because it compares some strings as the
-# collation's provider does.  The first statement of a session that meets the
+# letters.  ptsort notices the error because the collation's provider compares
+# some of the strings.  In each session, the first statement that meets the
 # error starts over with a warning, or fails.  Later statements and their
 # workers are right, without another warning.
 use strict;
@@ -18,9 +18,9 @@ SELECT quote_ident(min(collname)) FROM pg_collation
 WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu' GROUP BY collprovider});
 plan skip_all => 'no Czech collation' unless @collations;
 
-# Two tables.  In the first, words distinguish the strings, so that few
-# comparisons see the group of misplaced strings.  In the second, words do not
-# distinguish the strings.
+# Two tables.  In the first table, words distinguish the strings, so that few
+# comparisons see the group of misplaced strings.  In the second table, words
+# do not distinguish the strings.
 $node->safe_psql('postgres', q{CREATE EXTENSION ptsort_test});
 my $n = 0;
 foreach my $collation (@collations)

@@ -74,7 +74,8 @@ cmp_ok(scalar(grep { /\S/ && !/^#include/ } split /\n/, $am),
 cmp_ok(slurp("$top/contrib/ptsort_test/record.c") =~ tr/\n//,
 	'<=', 60, 'ptsort_test/record.c: lines');
 
-# Headers.  C++ must not change the names of the functions that they call.
+# Headers.  C++ must not change the names of the functions that the headers
+# call.
 my %use = (
 	'ptsort.h' => 'PtSort *f(const PtSortOptions *o);
 PtSort *f(const PtSortOptions *o) { return ptsort_begin_datum(20, 412, 0, false, o); }',

@@ -1,6 +1,7 @@
 # pg_rewind rewinds a crashed primary, which then follows the promoted replica.
 # Both servers had builds: some were in progress when the servers diverged, and
-# some came later.  Files of different indexes have the same number.
+# some came later.  Some file numbers belong to one index on the old primary and
+# to a different index on the promoted replica.
 use strict;
 use warnings;
 use FindBin;

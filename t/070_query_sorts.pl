@@ -2,8 +2,9 @@
 # raises an error or receives a cancel, the disk is full, a worker dies.  Each
 # time the query returns the right rows or ends with the fault's own error.
 # The query leaves nothing behind, and the next query is right.  The test also
-# has cursors over subtransactions, errors in functions called while a sort is
-# open, limits, and other extensions that look at plans.
+# has cursors whose sorts are open while subtransactions begin and end, errors
+# in functions called while a sort is open, limits, and other extensions that
+# look at plans.
 #
 # Every n-th allocation fails; the date decides which allocations fail.  With
 # PTSORT_FAULTS=all every allocation fails once.

@@ -239,8 +239,7 @@ CREATE INDEX late_wide ON late (wide, id);
 UPDATE pg_index SET indisunique = true WHERE indexrelid = 'late_few'::regclass;
 });
 
-# REINDEX TABLE by the server and by ptsort after changes that indexes do not
-# see
+# REINDEX TABLE by the server and by ptsort after changes that update no index
 sub late
 {
 	my ($name, $change, $scans) = @_;
@@ -273,8 +272,9 @@ is(late('compressed', q{UPDATE late SET wide = repeat('x', 20000) WHERE id = 7},
 	'', 'late: no error');
 
 
-# A user's comparison function may do anything, so its index does not share the
-# scan.  This function fails at a row; an earlier index's error comes first.
+# A user's comparison function may do anything, so an index that uses such a
+# function does not share the scan.  The function here fails at a row; an
+# earlier index's error comes first.
 $node->safe_psql('postgres', q{
 CREATE FUNCTION fussy_cmp(int4, int4) RETURNS int4 IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS $$
 BEGIN

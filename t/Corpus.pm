@@ -90,7 +90,8 @@ sub changed_case
 }
 
 # Returns $count strings of each script, then variants().  A string has up to 12
-# letters; one string in three follows a copy of an earlier string.
+# letters; before these letters, one string in three has a copy of an earlier
+# string.
 sub generated_strings
 {
 	my ($count, $first_seed) = @_;
