@@ -277,10 +277,11 @@ typedef struct PtSortApi
 	 * Start a sort of a table's rows, as CLUSTER needs it: by the key columns
 	 * of one of the table's btree indexes, expressions included, and then by
 	 * TID.  The sort copies 'desc': pass the table's descriptor, or a
-	 * descriptor in which the indexed columns have the table's column numbers.
-	 * The sort ignores the predicate of a partial index.  Keep the index open.
-	 * put, perform, get and next_slice evaluate the index's expressions, in
-	 * the caller's security context and with the caller's active snapshot.
+	 * descriptor in which the indexed columns have the table's column
+	 * numbers. The sort ignores the predicate of a partial index.  Keep the
+	 * index open. put, perform, get and next_slice evaluate the index's
+	 * expressions, in the caller's security context and with the caller's
+	 * active snapshot.
 	 */
 	PtSort	   *(*begin_heap) (TupleDesc desc, Relation index,
 							   const PtSortOptions *options);

@@ -31,9 +31,9 @@ typedef struct DebugSettings
 	int			key_class;		/* enum KeyClass */
 	bool		trust_collations;	/* order strings as if each element of a
 									 * collation were one character */
-	int			collation_rules;	/* number of rules that a process reads for
-									 * each collation of the C library; -1:
-									 * the true number */
+	int			collation_rules;	/* number of rules that a process reads
+									 * for each collation of the C library;
+									 * -1: the true number */
 	int			spill_entries;	/* number of entries in an initial run */
 	int			merge_order;	/* maximum number of runs in a merge */
 	int			slices;			/* number of slices of the final merge, even

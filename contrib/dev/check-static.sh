@@ -9,7 +9,7 @@
 #   clang --analyze      clang's static analyser
 #   cppcheck
 #   macro-arguments.pl   side effects in arguments that a macro reads twice
-#   shellcheck           the scripts
+#   for scripts          shellcheck
 #   check-indent.sh      the layout of the sources
 #
 # The last line is "N passed, N failed".  A comment explains each suppression of

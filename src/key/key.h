@@ -57,8 +57,8 @@ typedef struct PtSortKey
 	SortKeyWord word;			/* word of a key that is not packed, or the
 								 * last field of the pack */
 	int			string_column;	/* index of the column whose bytes are the
-								 * first to order tuples with equal words
-								 * (see key_string); -1: no column */
+								 * first to order tuples with equal words (see
+								 * key_string); -1: no column */
 	TextForm	string_form;	/* form of that column's values */
 	bool		string_decides; /* true if equal strings, even if padded with
 								 * zeros, mean that all columns are equal */

@@ -89,8 +89,8 @@ struct PtSort
 
 	int64		edge_bytes;		/* bytes of the copies of runs' edges */
 
-	PtSortStats stats;			/* counts no comparisons; peaks and method
-								 * are as of the last reset: see sort_stats */
+	PtSortStats stats;			/* counts no comparisons; peaks and method are
+								 * as of the last reset: see sort_stats */
 	int64		peak_memory;	/* see sort_note_memory */
 };
 
