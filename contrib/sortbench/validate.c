@@ -35,7 +35,7 @@ typedef struct Found
 {
 	int64		n;
 	int64		descents;		/* records less than the previous record */
-	int64		first_descent;	/* number of the first unordered record, or -1 */
+	int64		first_descent;	/* first unordered record, from 0; -1: none */
 	int64		equal;			/* records with the previous record's key */
 	uint64		checksum;
 } Found;
