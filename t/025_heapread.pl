@@ -11,8 +11,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# The server reads a table through a ring if the table is larger than a quarter
-# of the buffers.  ptsort copies pages only of such large tables.
+# The server reads a table through a ring buffer if the table is larger than a
+# quarter of shared_buffers.  ptsort copies pages only if the table is that large.
 my $node = new_node(
 	'main',
 	init => { extra => ['--data-checksums'] },

@@ -113,11 +113,11 @@ REINDEX TABLE a});
 	return;
 }
 
-# The load, and a backup while four statements pause: a build that wrote some
-# of its pages; a build and a copy that logged pages but did not write them, so
-# that the redo pointer is after the record; and a build that just wrote the
-# pages that it logged.  Then two builds with known transaction IDs, and a
-# restore point in the middle of two other builds.
+# Run the load, and take a backup while four statements pause: a build that wrote
+# some of its pages; a build and a copy that logged pages but did not write them;
+# and a build that just wrote the pages that it logged.  The redo pointer of the
+# backup is after the WAL records of the unwritten pages.  Then run two builds with
+# known transaction IDs, and set a restore point in the middle of two other builds.
 my $start = log_end($primary);
 my @load = start_load($primary, 3, 200);
 $primary->wait_for_log(qr/ptsort: building index/, $start);

@@ -45,8 +45,8 @@ append_samples(Run *run, const Run *next, int64 offset)
 
 /*
  * Append the records of the next run to this run without copying them, and
- * close the next run.  No reader can read the result backward, because the next
- * run's first frame does not have the size of the frame that is now before it.
+ * close the next run.  No reader can read the result backward: each frame stores
+ * the size of the previous frame, but the next run's first frame stores 0.
  */
 static void
 append_run(Run *run, Run *next)

@@ -4,8 +4,8 @@
  *	  Page-at-a-time scan of a heap table: which tuples of a page to use.
  *
  * Index builds (heapscan.c) and copies of tables (copyscan.c) read a table's
- * pages in the order of the server's scan, and judge all tuples of a page under
- * one lock.
+ * pages in the order of the server's scan.  Under one lock for each page, they
+ * decide which of the page's tuples to use.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,8 +1,8 @@
 -- All participants merge: several processes take slices of one sort, and the
 -- leader reads the slices in order of their numbers.
 
--- Any number of processes, with or without the leader's, returns the same tuples
--- in the same order as the serial sort.
+-- Whatever the number of processes, and whether or not the leader takes part, the
+-- sort returns the same tuples in the same order as the serial sort.
 SET ptsort_test.slices = 8;
 SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
 FROM unnest('{datum,tuple,index}'::text[]) variant,
