@@ -45,8 +45,9 @@ append_samples(Run *run, const Run *next, int64 offset)
 
 /*
  * Append the records of the next run to this run without copying them, and
- * close the next run.  No reader can read the result backward: each frame stores
- * the size of the previous frame, but the next run's first frame stores 0.
+ * close the next run.  No reader can read the result backward: each frame
+ * stores the size of the previous frame, but the next run's first frame stores
+ * 0.
  */
 static void
 append_run(Run *run, Run *next)
