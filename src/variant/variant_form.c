@@ -15,19 +15,6 @@
 #include "util.h"
 #include "variant/variants.h"
 
-/* Returns a value's size as a short varlena; 0 if the value cannot be one. */
-static inline Size
-short_size(Form_pg_attribute att, const struct varlena *value)
-{
-	if (VARATT_IS_EXTERNAL(value))
-		return 0;
-	if (VARATT_IS_SHORT(value))
-		return VARSIZE_SHORT(value);
-	if (att->attstorage != TYPSTORAGE_PLAIN && VARATT_CAN_MAKE_SHORT(value))
-		return VARATT_CONVERTED_SHORT_SIZE(value);
-	return 0;
-}
-
 /*
  * Advance to the next multiple of an attribute's alignment, and zero the gap.
  * Writes a whole word of zeros: for fewer bytes gcc would call memset().
@@ -75,7 +62,7 @@ variant_form_small(TupleDesc desc, const Datum *values, const bool *isnull,
 			at = store_fixed(att, at, values[i]);
 			continue;
 		}
-		size = short_size(att, value);
+		size = variant_short_size(att, value);
 		if (size == 0 || end - at < (ptrdiff_t) size)
 			return false;
 		if (VARATT_IS_SHORT(value))

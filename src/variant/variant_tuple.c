@@ -429,6 +429,30 @@ variant_put_tuple(PtSort *sort, MinimalTuple tuple)
 	add_tuple(sort, state, place, (char *) heap_tuple.t_data);
 }
 
+/*
+ * Returns the value of the first key column in a tuple that was formed by
+ * 'desc'.  A short last value, as of a column of ORDER BY only, ends with the
+ * tuple, so state->values[0], from which it was formed, tells where it begins.
+ */
+static inline Datum
+formed_value(TupleState *state, TupleDesc desc, HeapTuple tuple)
+{
+	const int	key = state->attnums[0] - 1;
+	Form_pg_attribute att = TupleDescAttr(desc, key);
+	Datum		value;
+	Size		size = 0;
+
+	if (att->attlen == -1 && key + 1 == desc->natts)
+		size = variant_short_size(att, (struct varlena *)
+								  DatumGetPointer(state->values[0]));
+	if (size > 0)
+		value = PointerGetDatum((char *) tuple->t_data + tuple->t_len - size);
+	else
+		value = first_value(state, tuple, &state->isnull[0]);
+	Assert(value == heap_getattr(tuple, key + 1, desc, &state->isnull[0]));
+	return value;
+}
+
 /* Put the values of a slot, by forming a minimal tuple in place. */
 static void
 put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot)
@@ -460,9 +484,8 @@ put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot)
 	slot_values(state, slot);
 	key_words(state->key, state->values, state->isnull, words);
 	as_heap_tuple(&heap_tuple, place);
-	if (!state->first_by_value)
-		state->values[0] = first_value(state, &heap_tuple,
-									   &state->isnull[0]);
+	if (!state->first_by_value && !state->isnull[0])
+		state->values[0] = formed_value(state, desc, &heap_tuple);
 	keep_first(state, place, (char *) heap_tuple.t_data);
 	sort_add(sort, words);
 }

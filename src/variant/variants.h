@@ -72,6 +72,19 @@ extern void variant_put_slot(PtSort *sort, TupleTableSlot *slot);
 extern MinimalTuple variant_get_tuple(PtSort *sort, bool forward);
 extern bool variant_get_slot(PtSort *sort, bool forward, TupleTableSlot *slot);
 
+/* Returns a value's size as a short varlena; 0 if the value cannot be one. */
+static inline Size
+variant_short_size(Form_pg_attribute att, const struct varlena *value)
+{
+	if (VARATT_IS_EXTERNAL(value))
+		return 0;
+	if (VARATT_IS_SHORT(value))
+		return VARSIZE_SHORT(value);
+	if (att->attstorage != TYPSTORAGE_PLAIN && VARATT_CAN_MAKE_SHORT(value))
+		return VARATT_CONVERTED_SHORT_SIZE(value);
+	return 0;
+}
+
 /*
  * variant_form_small is index_form_tuple() for small tuples of any access
  * method.  It writes the tuple to 'target', and does not set the TID.  'target'
