@@ -49,8 +49,13 @@
  */
 #define ALIKE_FRACTION		1000
 
-/* Number of characters that the model counts per word; few words hold more. */
+/*
+ * Number of characters that the model counts per word; few words hold more.  It
+ * counts one in WHOLE_STRINGS strings of the sample to the end, because a word
+ * may hold many characters that the model expects, as those of a long path.
+ */
 #define COUNTED_CHARACTERS	32
+#define WHOLE_STRINGS		8
 
 /*
  * CodeInterval: the lower end of an interval, and its size as range * 2^shift.
@@ -552,13 +557,14 @@ code_prefix(TextCode *code)
 	}
 }
 
-/* Count the symbols of a string for the model. */
+/* Count the symbols of a string, or of its start, for the model. */
 static void
 count_string(TextCode *code, TextCounts *counts, const char *string,
-			 int length)
+			 int length, bool whole)
 {
 	const char *end = string + length;
-	int			most = code->prefix.length + COUNTED_CHARACTERS * code->nwords;
+	int			most = whole ? length :
+		code->prefix.length + COUNTED_CHARACTERS * code->nwords;
 
 	code->symbols->taken = 0;
 	text_model_count(counts, -1);
@@ -576,7 +582,7 @@ count_string(TextCode *code, TextCounts *counts, const char *string,
 		text_model_count(counts, TEXT_MODEL_END);
 }
 
-/* Count the symbols of every 'part'-th string of the sample for the model. */
+/* Count the sample for the model: one in 'part' groups of WHOLE_STRINGS. */
 static void
 count_sample(TextCode *code, TextCounts *counts, int part)
 {
@@ -587,8 +593,9 @@ count_sample(TextCode *code, TextCounts *counts, int part)
 	for (int n = 0;
 		 (string = text_sample_next(&code->sample, &at, &length)) != NULL; n++)
 	{
-		if (n % part == 0)
-			count_string(code, counts, string, length);
+		if (n / WHOLE_STRINGS % part == 0)
+			count_string(code, counts, string, length,
+						 n % WHOLE_STRINGS == 0);
 	}
 }
 
