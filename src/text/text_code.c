@@ -50,9 +50,8 @@
 #define ALIKE_FRACTION		1000
 
 /*
- * Number of characters that the model counts per word; few words hold more.  It
- * counts one in WHOLE_STRINGS strings of the sample to the end, because a word
- * may hold many characters that the model expects, as those of a long path.
+ * Number of characters that the model counts per word.  It counts one in
+ * WHOLE_STRINGS strings to the end: a word may hold much of a long path.
  */
 #define COUNTED_CHARACTERS	32
 #define WHOLE_STRINGS		8
