@@ -91,16 +91,15 @@ plan skip_all => 'this system cannot tell what it has in its cache'
 is($wrong, '', 'no page in buffers: sound');
 cmp_ok($copied, '>', 0.9 * $pages, 'no page in buffers: nearly all are copied');
 
-# Copies with workers, and with an expression and a predicate.  A participant
-# that reads a catalog may wait for a mapping lock; then others copy less.
+# copies with workers, and with an expression and a predicate
 empty_buffers();
 ($pages, $copied, $wrong) = build(workers => 2);
 is($wrong, '', 'workers: sound');
-cmp_ok($copied, '>', 0, 'workers: pages are copied');
+cmp_ok($copied, '>', 0.9 * $pages, 'workers: nearly all are copied');
 empty_buffers();
 ($pages, $copied, $wrong) = build(workers => 2, columns => "((a + 1), (left(filler, 5))) WHERE id % 3 > 0");
 is($wrong, '', 'expressions: sound');
-cmp_ok($copied, '>', 0, 'expressions: pages are copied');
+cmp_ok($copied, '>', 0.9 * $pages, 'expressions: nearly all are copied');
 
 # copies in a scan with an MVCC snapshot
 foreach my $workers (0, 2)
@@ -108,7 +107,7 @@ foreach my $workers (0, 2)
 	empty_buffers();
 	($pages, $copied, $wrong) = build(workers => $workers, kind => 'CONCURRENTLY');
 	is($wrong, '', "concurrently, $workers workers: sound");
-	cmp_ok($copied, '>', $workers ? 0 : 0.9 * $pages, "concurrently, $workers workers: pages are copied");
+	cmp_ok($copied, '>', 0.9 * $pages, "concurrently, $workers workers: nearly all are copied");
 }
 
 # Statistics: the build counts one read of each block, copied or not.

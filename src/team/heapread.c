@@ -55,8 +55,11 @@
 /* Number of blocks to copy at a time: they fit in the second-level cache */
 #define BATCH		16
 
-/* Length of a pause in copying, as a number of batches: 64 MB */
-#define PAUSE		512
+/* Number of batches to read without copying after useless copies */
+#define PAUSE		16
+
+/* Maximum number of batches to read without copying while others wait: 64 MB */
+#define LONG_PAUSE	512
 
 struct HeapReader
 {
@@ -75,6 +78,8 @@ struct HeapReader
 	char	   *pages;			/* memory for BATCH pages */
 
 	int			pause;			/* batches left to read without copying */
+	int			last_pause;		/* batches of the last pause for others; 0 if
+								 * others did not wait since */
 
 	OpenSegment segment;		/* open segment of the file, if any */
 };
@@ -359,12 +364,25 @@ heapread_begin(HeapScanDesc scan)
 }
 
 /*
- * Fill the next batch.  Returns false after the last batch.  Copying pauses if
- * other processes waited for the locks of the previous batch, because those
- * processes read pages, too.  It also pauses if more than half of that batch's
- * copies were useless, as in the first scan of a newly loaded table, which must
- * set hint bits on every page.
+ * Begin a pause in copying if more than half of the last batch's copies were
+ * useless, as in the first scan of a newly loaded table, which must set hint
+ * bits on every page.  Also begin a pause if other processes waited for the
+ * locks of the last batch, because those processes read pages, too.  This pause
+ * doubles while others wait again after it.
  */
+static void
+begin_pause(HeapReader *reader)
+{
+	if (reader->others_wait)
+		reader->last_pause = Min(2 * reader->last_pause + 1, LONG_PAUSE);
+	else
+		reader->last_pause = 0;
+	reader->pause = reader->last_pause;
+	if (reader->npinned > reader->n / 2)
+		reader->pause = Max(reader->pause, PAUSE);
+}
+
+/* Fill the next batch.  Returns false after the last batch. */
 static bool
 next_batch(HeapReader *reader)
 {
@@ -372,8 +390,8 @@ next_batch(HeapReader *reader)
 		return false;
 	if (reader->pause > 0)
 		reader->pause--;
-	else if (reader->others_wait || reader->npinned > reader->n / 2)
-		reader->pause = PAUSE;
+	else
+		begin_pause(reader);
 	fill_batch(reader);
 	if (reader->copying && reader->pause == 0)
 		copy_batch(reader);
