@@ -54,9 +54,6 @@ typedef struct TupleState
 								 * the words are equal */
 	AttrNumber *attnums;
 	bool		first_by_value; /* the first key column is by value */
-	int			nfixed;			/* number of fixed-length columns at the
-								 * start, before the first key column */
-	int			fixed_size;		/* size of these columns if none is null */
 	const char *row_before;		/* address of the row put last */
 
 	/*
@@ -264,16 +261,6 @@ find_keys(TupleState *state, bool bound)
 	state->direct = true;
 	for (int i = 0; i < state->last_attnum - 1; i++)
 		state->direct &= TupleDescAttr(state->desc, i)->attlen > 0;
-	for (int i = 0; i < state->attnums[0] - 1; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(state->desc, i);
-
-		if (att->attlen <= 0)
-			break;
-		state->fixed_size = att->attlen +
-			att_align_nominal(state->fixed_size, att->attalign);
-		state->nfixed++;
-	}
 }
 
 PtSort *
@@ -312,46 +299,11 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 						  state->key->nwords, context, options);
 }
 
-/*
- * Returns the value of the first key column in a tuple.  The function is faster
- * than heap_getattr, which does not cache offsets after nulls and after columns
- * of variable length.
- */
-static inline Datum
-first_value(const TupleState *state, HeapTuple tuple, bool *isnull)
-{
-	const int	key = state->attnums[0] - 1;
-	HeapTupleHeader header = tuple->t_data;
-	const char *data = (char *) header + header->t_hoff;
-	bool		hasnull = HeapTupleHasNulls(tuple);
-	uint32		offset = hasnull ? 0 : state->fixed_size;
-
-	if (HeapTupleHeaderGetNatts(header) <= key ||
-		(hasnull && att_isnull(key, header->t_bits)))
-		return heap_getattr(tuple, key + 1, state->desc, isnull);
-	for (int i = hasnull ? 0 : state->nfixed;; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(state->desc, i);
-
-		if (hasnull && att_isnull(i, header->t_bits))
-			continue;
-		offset = att_align_pointer(offset, att->attalign, att->attlen,
-								   data + offset);
-		if (i == key)
-		{
-			*isnull = false;
-			return fetchatt(att, data + offset);
-		}
-		offset = att_addlength_pointer(offset, att->attlen, data + offset);
-	}
-}
-
 /* Get the values for a put from a tuple. */
 static inline void
 tuple_values(TupleState *state, HeapTuple tuple)
 {
-	state->values[0] = first_value(state, tuple, &state->isnull[0]);
-	for (int i = 1; i < state->nvalues; i++)
+	for (int i = 0; i < state->nvalues; i++)
 		state->values[i] = heap_getattr(tuple, state->attnums[i], state->desc,
 										&state->isnull[i]);
 }
@@ -439,16 +391,15 @@ formed_value(TupleState *state, TupleDesc desc, HeapTuple tuple)
 {
 	const int	key = state->attnums[0] - 1;
 	Form_pg_attribute att = TupleDescAttr(desc, key);
-	Datum		value;
 	Size		size = 0;
+	Datum		value;
 
 	if (att->attlen == -1 && key + 1 == desc->natts)
 		size = variant_short_size(att, (struct varlena *)
 								  DatumGetPointer(state->values[0]));
-	if (size > 0)
-		value = PointerGetDatum((char *) tuple->t_data + tuple->t_len - size);
-	else
-		value = first_value(state, tuple, &state->isnull[0]);
+	if (size == 0)
+		return heap_getattr(tuple, key + 1, desc, &state->isnull[0]);
+	value = PointerGetDatum((char *) tuple->t_data + tuple->t_len - size);
 	Assert(value == heap_getattr(tuple, key + 1, desc, &state->isnull[0]));
 	return value;
 }
