@@ -108,6 +108,18 @@ text_symbol_is_known(int symbol)
 }
 
 /*
+ * text_symbol_may_continue returns true if the byte after an open symbol may
+ * change the symbol.
+ */
+static inline bool
+text_symbol_may_continue(const TextSymbols *symbols, const char *string)
+{
+	unsigned char next = string[1];
+
+	return (symbols->continues[(int) *string][next / 64] >> (next % 64)) & 1;
+}
+
+/*
  * text_symbol_next returns the next weight's pair of symbols, or 0 if the
  * weight is ignorable.  The first symbol is in the high byte, the second in the
  * low byte (0: no second symbol); PAIR_ABOVE may be set.  Advances *string past
@@ -118,22 +130,13 @@ text_symbol_next(TextSymbols *symbols, const char **string, const char *end)
 {
 	int			symbol = symbols->bytes[(unsigned char) **string];
 
+	if ((symbol & OPEN_SYMBOL) && *string + 1 < end &&
+		!text_symbol_may_continue(symbols, *string))
+		symbol &= ~OPEN_SYMBOL;
 	if (!text_symbol_is_known(symbol))
 		return text_symbol_look_up(symbols, string, end);
 	(*string)++;
 	return symbol == IGNORABLE_SYMBOL ? 0 : symbol << 8;
-}
-
-/*
- * text_symbol_may_continue returns true if the byte after an open symbol may
- * change the symbol.
- */
-static inline bool
-text_symbol_may_continue(const TextSymbols *symbols, const char *string)
-{
-	unsigned char next = string[1];
-
-	return (symbols->continues[(int) *string][next / 64] >> (next % 64)) & 1;
 }
 
 /*
