@@ -74,8 +74,8 @@
  *	 at begin, and removes the files when it releases the resource owner or the
  *	 segment.  You need ptsort_end() only on success.
  * - Sizes are in bytes.  The budget is for one sort object.  ptsort raises
- *	 smaller budgets to PTSORT_MIN_BUDGET.  ptsort can sort even a tuple that is
- *	 larger than the budget.
+ *	 a budget below PTSORT_MIN_BUDGET to that minimum.  ptsort can sort even a
+ *	 tuple that is larger than the budget.
  * - A number out of range, for example a negative budget, raises
  *	 ERRCODE_INVALID_PARAMETER_VALUE; a tuple size out of range raises
  *	 ERRCODE_PROGRAM_LIMIT_EXCEEDED.  If a range has no documented upper limit,
@@ -168,8 +168,8 @@ typedef struct PtSortOptions
 								 * long wait */
 	int64		expected_tuples;	/* estimated number of tuples of this
 									 * sort; 0: unknown.  Affects only speed:
-									 * ptsort skips steps that pay only for
-									 * more tuples */
+									 * ptsort skips steps that do not pay for
+									 * this number */
 	int64		bound;			/* get returns only this number of tuples, the
 								 * first in order, and the sort may drop the
 								 * other tuples; 0: all (SERIAL, and not for
@@ -411,8 +411,8 @@ typedef struct PtSortApi
 /*
  * ptsort_get_api returns the table of functions of the installed library.  The
  * arguments are the version and size with which the caller was compiled.
- * Raises ERRCODE_FEATURE_NOT_SUPPORTED if the table has another version or is
- * smaller.  The table is valid until the process ends.
+ * Raises ERRCODE_FEATURE_NOT_SUPPORTED if the table has another version, or is
+ * smaller than this size.  The table is valid until the process ends.
  */
 typedef const PtSortApi *(*PtSortGetApi) (uint32 version, uint32 size);
 

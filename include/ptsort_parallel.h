@@ -42,16 +42,16 @@
  *			.budget = (int64) maintenance_work_mem * 1024};
  *
  * An access method that uses ptsort_parallel() need not copy the server's btree
- * code.  ptsort passes the tuples that the index must have to your callback
- * put_index, and sets index_info->ii_BrokenHotChain if necessary.  Each process
+ * code.  ptsort calls your callback put_index with the tuples that the index
+ * must have, and sets index_info->ii_BrokenHotChain if necessary.  Each process
  * may extend the index and write its pages, with WAL.  Several processes may
  * extend the index at the same time, so each must take the relation's extension
  * lock.  The access method contrib/ptsort_am is an example.
  *
  * THE RESULT is a stream or slices.  The leader reads a stream after
- * ptsort_parallel() returns, as above, all at once or one tuple at a time.  All
- * participants read slices at the same time, in your callback read_slices;
- * ptsort_slice_start() returns a slice's place in the whole result.
+ * ptsort_parallel() returns (see the first example), all at once or one tuple
+ * at a time.  All participants read slices at the same time, in your callback
+ * read_slices.  ptsort_slice_start() returns a slice's place in the result.
  *
  * ptsort calls the callbacks from top to bottom.  The callbacks in the right
  * column run in the leader and, at the same time, in every worker:
@@ -125,8 +125,8 @@ typedef struct PtParallel
 
 /*
  * PtParallelOps: your callbacks.  begin is required; fill is required if the
- * request has no table, and put_index for a build.  ptsort_parallel() does no
- * work, but raises an error, if a callback is missing or superfluous.
+ * request has no table, and put_index for a build.  If a callback is missing or
+ * superfluous, ptsort_parallel() raises an error and does no work.
  */
 typedef struct PtParallelOps
 {
@@ -251,8 +251,8 @@ ptsort_parallel(const PtParallelRequest *request)
 /*
  * ptsort_parallel_end ends the sort and returns its statistics.  You need not
  * read the stream to its end first.  In an index build, however, unread tuples
- * raise an error, because the index would lack them.  Call ptsort_parallel_end
- * in the transaction and with the resource owner of ptsort_parallel().
+ * raise an error, because the index would lack them.  Call ptsort_parallel and
+ * ptsort_parallel_end in one transaction and with one resource owner.
  */
 static inline PtParallelResult *
 ptsort_parallel_end(PtParallel *parallel)

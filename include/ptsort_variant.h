@@ -127,9 +127,9 @@ ptsort_reserve(PtSort *sort, Size size)
 }
 
 /*
- * ptsort_commit adds the image in the place that ptsort_reserve returned last,
- * with its words.  Raises an error if no place is reserved.  The image must
- * have the reserved size.
+ * ptsort_commit adds an image and its words.  The image is in the place that
+ * ptsort_reserve returned last, and must have the reserved size.  Raises an
+ * error if no place is reserved.
  */
 static inline void
 ptsort_commit(PtSort *sort, const uint64 *words)

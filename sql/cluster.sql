@@ -120,7 +120,7 @@ SELECT copied('columns', 'columns_id'), copied('columns', 'columns_c');
 ALTER TABLE columns ADD e text DEFAULT repeat('e', 2000);
 SELECT copied('columns', 'columns_id');
 
--- Values stored out of line, compressed, and long ones that stay inline
+-- Values stored out of line, compressed values, long values that stay inline
 CREATE TABLE stored (id int, extended text, external text, main text);
 ALTER TABLE stored ALTER external SET STORAGE EXTERNAL, ALTER main SET STORAGE MAIN;
 INSERT INTO stored SELECT i * 7919 % 997, repeat('extended ' || i, i % 40 * 100), repeat('external', i % 3 * 400), repeat(md5(i::text), i % 5 * 50)

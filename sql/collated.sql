@@ -95,7 +95,7 @@ INSERT INTO collated_late SELECT U&'\0438\043c\044f ' || chr(1072 + i % 16) || i
 ALTER TABLE collated_late ALTER k TYPE citext;
 SELECT collated_same('collated_late', 'k');
 
--- Strings of the greatest length that fits into an index when compressed
+-- The longest strings that fit into an index when compressed
 ALTER TABLE collated_late ALTER k TYPE text COLLATE "en_US.utf8";
 TRUNCATE collated_late;
 INSERT INTO collated_late SELECT repeat(chr(97 + i % 2), 200000) || i % 20 FROM generate_series(1, 40) i;
@@ -156,9 +156,9 @@ DROP COLLATION collated_caseless;
 DROP FUNCTION same_order, rows_by_index;
 DROP SEQUENCE same_order_calls;
 
--- All strings have a prefix that ends within an element of the collation, if
--- the server has the collation.  No comparison contradicts the collation's
--- tables.
+-- All strings have a prefix that ends within an element of the collation
+-- br_FR.utf8.  No comparison contradicts the collation's tables.  (Without this
+-- collation, the test builds no index.)
 CREATE TABLE collated_prefix AS
 SELECT CASE WHEN i % 2 = 0 THEN 'c''h' ELSE 'c''z' END || md5(i::text) AS x FROM generate_series(1, 100000) i;
 DO $$DECLARE

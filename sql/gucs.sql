@@ -1,4 +1,4 @@
--- The settings: their definitions, values out of range, and their effects.
+-- The settings: their definitions, their effects, and values out of range.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS ptsort;
 LOAD 'ptsort';
@@ -56,7 +56,7 @@ CREATE INDEX gucs_serial ON gucs (a);
 SELECT index_name, participant, role FROM ptsort_last_build();
 RESET ptsort.parallel_workers;
 
--- a client whose client_min_messages is above DEBUG1 gets no line
+-- a client whose client_min_messages is above DEBUG1 gets no line about builds
 -- (t/004_log_lines.pl tests the other cases)
 SET client_min_messages = log;
 SET ptsort.enable = off;

@@ -29,7 +29,7 @@ SELECT participant, role, tuples FROM ptsort_last_build();
 DROP INDEX parallels_i;
 RESET ptsort_test.leader_participates;
 
--- every participant is in the report, and the total is their sum
+-- every participant is in the report, and the total is the participants' sum
 CREATE INDEX parallels_i ON parallels (word, a) WITH (parallel_workers = 3);
 SELECT participant, role FROM ptsort_last_build();
 SELECT count(*) FILTER (WHERE participant IS NULL) AS totals,
@@ -40,9 +40,10 @@ SELECT count(*) FILTER (WHERE participant IS NULL) AS totals,
 	sum(run_bytes) FILTER (WHERE participant IS NULL) = sum(run_bytes) FILTER (WHERE participant IS NOT NULL) AS run_bytes
 FROM ptsort_last_build();
 
--- WITH determines the number of workers.  Without WITH the setting determines
--- it, and without the setting the server's cost model.
--- max_parallel_maintenance_workers limits the number.
+-- The number of workers comes from WITH; without WITH, from
+-- ptsort.parallel_workers; and if that setting is -1, from the table's option
+-- or the server's cost model.  max_parallel_maintenance_workers limits the
+-- number.
 CREATE FUNCTION participants(statement text) RETURNS int8 LANGUAGE plpgsql AS $$
 BEGIN
 	DROP INDEX IF EXISTS parallels_i;

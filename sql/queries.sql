@@ -1,5 +1,6 @@
 -- Which sorts of queries ptsort does, and which it leaves to the server.  No
--- other part of a query changes.  (The fuzzer in contrib/fuzz compares rows.)
+-- other part of a query changes.  (The fuzzer in contrib/fuzz checks the
+-- queries' rows.)
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_workers_per_gather = 0;
@@ -42,7 +43,8 @@ SELECT taken('SELECT * FROM queries ORDER BY t');
 -- text: only sorts whose first key is text in a collation that is not bytewise
 SET ptsort.sort = text;
 SET ptsort.min_sort_rows = 0;
--- ICU: few rows only after the session read the tables of the collation
+-- ICU: ptsort does small sorts only after the session read the collation's
+-- tables
 SELECT taken('SELECT * FROM queries ORDER BY t');
 SELECT count(*) FROM (SELECT md5(i::text) COLLATE "en-x-icu" AS t FROM generate_series(1, 30000) i ORDER BY t OFFSET 0) s;
 SELECT key, taken(format('SELECT * FROM queries ORDER BY %s', key))
@@ -51,7 +53,7 @@ FROM unnest(ARRAY['t', 't DESC, id', 't::varchar', 't::char(10)', 'lower(t)', 't
 SET ptsort.sort = on;
 SELECT key, taken(format('SELECT * FROM queries ORDER BY %s', key))
 FROM unnest(ARRAY['t', 'c', 'n', 'n DESC NULLS LAST, t', 'big', 'id::int8', 'id::float8', 't USING ~<~', 'md5(t)::uuid', 'ctid', 'id = 5']) key;
--- types without words: ptsort would not pay
+-- types without words: a sort by ptsort would not pay off
 SELECT key, taken(format('SELECT * FROM queries ORDER BY %s', key))
 FROM unnest(ARRAY['ROW(n, t)', 'ARRAY[n, id]', 'int4range(n, id + 1000)', 'to_tsvector(''simple'', t)']) key;
 
@@ -93,7 +95,7 @@ SELECT what, left(taken(query), 14) FROM (VALUES
 	('UNION', 'SELECT n FROM queries UNION SELECT id FROM queries'),
 	('EXCEPT', 'SELECT n, t FROM queries EXCEPT SELECT id, t FROM queries')) v (what, query);
 -- with duplicates, a merge join makes its inner sort go back to earlier rows,
--- unless a Materialize node does that
+-- unless a Materialize node goes back instead
 SET enable_material = off;
 SELECT taken('SELECT count(*) FROM (SELECT * FROM queries WHERE id > 990) a JOIN queries b USING (n)');
 RESET enable_material;
@@ -162,7 +164,7 @@ END $$;
 SELECT format, explained('SELECT n, t FROM queries ORDER BY t, n DESC', format), explained('SELECT n FROM queries ORDER BY n LIMIT 5', format)
 FROM unnest(ARRAY['text', 'xml', 'json', 'yaml']) format;
 
--- Gather Merge: workers sort, and ptsort_last_sort() shows it
+-- Gather Merge: workers sort, and the rows must be in the right order
 BEGIN;
 SET LOCAL max_parallel_workers_per_gather = 2;
 SET LOCAL parallel_setup_cost = 0;

@@ -35,8 +35,8 @@ FROM unnest('{k,up,few,one,c,p,l,n,"few, k","one, c","k DESC) INCLUDE (up",n) WH
 	 unnest('{1,2,7,12}'::int[]) slices, slices_build(what, slices) b
 ORDER BY 1, 2;
 
--- The same builds, with keys whose words do not decide, and with keys that
--- have no words, so that comparisons decide.
+-- The same builds, with keys whose words do not decide the order, and with
+-- keys that have no words, so that comparisons decide the order.
 SET ptsort_test.key_class = prefix;
 SELECT what, b.* FROM unnest('{k,few,n,"few, k"}'::text[]) what, slices_build(what, 12) b ORDER BY 1;
 SET ptsort_test.key_class = compared;

@@ -38,7 +38,7 @@ FROM (VALUES ('(down)', 1), ('(down)', 3), ('(((up - 1) / 1000 * 5 % 16), up)', 
 	spilled(what, 4096, 1000, 2, participants) s;
 
 -- Short and long runs; merges of two runs and of all runs; descending keys,
--- whose runs do not overlap; many equal keys, which TIDs order.
+-- whose runs do not overlap; many equal keys, in TID order.
 DELETE FROM spill WHERE up > 2500;
 VACUUM spill;
 SELECT what, participants, count(*), count(*) FILTER (WHERE result = 'same') AS same, min(s.runs) >= 2 AS runs, max(s.runs) > 50 AS many
@@ -116,7 +116,7 @@ SELECT participant, tuples, runs > 1 AS runs FROM ptsort_last_build() WHERE part
 
 -- Even with ample memory, runs that other participants read fit into the CPU's
 -- cache, unless a participant would write more than 16 runs.  A run has at
--- least 10 MB.  (Keys first learn from 200,000 tuples.)
+-- least 10 MB.  (A key learns when 200,000 tuples are in memory.)
 CREATE TABLE spill_short AS SELECT hashint8(i::int8) AS a, md5(i::text) COLLATE "C" AS word, i % 7 AS few FROM generate_series(1, 1300000) i;
 VACUUM ANALYZE spill_short;
 CREATE FUNCTION spill_short(columns text, OUT participants int8, OUT most int8, OUT several bool, OUT memory bool, OUT entries bool)

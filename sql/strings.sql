@@ -1,6 +1,7 @@
 -- Text that is ordered by its bytes and has common prefixes, as paths have: the
 -- sort orders strings with equal words by the bytes after the words.  The index
--- equals the server's; counters show that bytes decide without comparisons.
+-- equals the server's; counters show that bytes decide the order without
+-- comparisons.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
@@ -27,7 +28,7 @@ SELECT what, same('strings', what), same('strings', what, '', 3) AS parallel
 FROM unnest(ARRAY['(t)', '(t DESC)', '(t NULLS FIRST)', '(c)', '(c DESC NULLS LAST)', '(n)', '(b)', '(b DESC)', '(t, i)',
 	'(i, t DESC)', '(t) INCLUDE (i)', '(t text_pattern_ops)', '(c bpchar_pattern_ops)', '(long)', '(i, long)', '(n, t)',
 	'(t, b)', '(lower(t))']) what;
--- the same builds, with a collation of the C library that orders by bytes
+-- the same builds, with a bytewise collation of the C library
 SELECT what, same('strings', what), same('strings', what, '', 3) AS parallel
 FROM unnest(ARRAY['(t COLLATE "C.utf8")', '(i, t COLLATE "C.utf8" DESC)', '(long COLLATE "C.utf8")']) what;
 -- Each string occurs one to five times.  Posting lists begin with tuples
@@ -45,7 +46,7 @@ DROP TABLE repeats;
 -- the build finds duplicates among equal strings
 SELECT what, attempt('CREATE UNIQUE INDEX attempted ON strings ' || what)
 FROM unnest(ARRAY['(t) WHERE t = repeat(''a'', 19)', '(n DESC) WHERE t = repeat(''a'', 19)', '(i, t) WHERE i = 1 AND t = repeat(''a'', 20)']) what;
--- in a sort that spills
+-- builds that spill
 SET ptsort_test.spill_entries = 500;
 SELECT what, same('strings', what), same('strings', what, '', 3) AS parallel FROM unnest(ARRAY['(t)', '(long DESC)', '(i, t)']) what;
 RESET ptsort_test.spill_entries;
@@ -64,8 +65,8 @@ SET ptsort_test.spill_entries = 60000;
 SELECT what, same('seconds', what), same('seconds', what, '', 2) AS parallel FROM unnest(ARRAY['(t NULLS FIRST)']) what;
 RESET ptsort_test.spill_entries;
 
--- The sort makes no comparisons where the bytes and the heap TID decide, except
--- a few in small groups.
+-- Where the bytes and the heap TID decide the order, the sort makes no
+-- comparisons, except a few in small groups.
 CREATE FUNCTION strings_compared(columns text) RETURNS numeric LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('CREATE INDEX strings_i ON strings %s WHERE t IS NOT NULL', columns);
@@ -75,8 +76,8 @@ BEGIN
 END $$;
 SELECT what, CASE WHEN c < 0.3 THEN 'few' WHEN c > 1 THEN 'many' ELSE c::text END AS comparisons
 FROM unnest(ARRAY['(t)', '(c DESC)', '(n)', '(i, t)', '(t COLLATE "C.utf8")', '(t COLLATE "en_US.utf8", i)']) what, strings_compared(what) c;
--- Words also decide in merges, even if keys learned nothing because the planner
--- expected all rows to fit in memory.
+-- Words also decide the order in merges, even if keys learned nothing because
+-- the planner expected all rows to fit in memory.
 CREATE TABLE digests AS SELECT md5(i::text) AS t FROM generate_series(1, 30000) i;
 ANALYZE digests;
 CREATE FUNCTION digests_compared(columns text) RETURNS text LANGUAGE plpgsql SET ptsort_test.spill_entries = 3000 SET ptsort.parallel_workers = 2

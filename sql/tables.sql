@@ -3,9 +3,9 @@
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
--- Compares builds by one, two and three participants.  The build by two
--- participants reads the table by the server's scan, the other builds by
--- ptsort's scan.
+-- Compares the server's build with builds by one, two and three participants.
+-- The build by two participants reads the table by the server's scan, the
+-- other two by ptsort's scan.
 CREATE FUNCTION compared(tbl text, what text, kind text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	results text[];
@@ -92,7 +92,7 @@ SELECT compared('rows', '(a)') AS all_pages_empty;
 INSERT INTO rows VALUES (1, 1, 'one');
 SELECT compared('rows', '(a)') AS one;
 
--- Keys: all null, all equal, two values, in long posting lists.  The table has
+-- Keys in long posting lists: all null, all equal, two values.  The table has
 -- enough blocks that the bytes of TIDs sort differently from the TIDs.
 CREATE TABLE keys (n int, s text, two bool, few int2) WITH (fillfactor = 10);
 INSERT INTO keys SELECT NULL, 'same', i % 2 = 0, i % 20 FROM generate_series(1, 8000) i;

@@ -129,7 +129,8 @@ BEGIN
 END $$;
 SELECT * FROM types_orders();
 
--- Several columns: each pair of a short and any other column, in both orders
+-- Several columns: each pair of a short column and another column, in both
+-- orders
 CREATE TABLE types_columns AS
 SELECT i % 3 = 0 AS a_bool, (i % 5)::int2 AS an_int2, nullif(i % 7, 3) AS an_int4,
 	(i % 40)::int8 * 1234567 AS an_int8, (i % 6 - 3)::float8 * 0 AS a_float8,

@@ -40,8 +40,8 @@ CREATE UNIQUE INDEX attempted ON uniques (a) WITH (parallel_workers = 2);
 \set VERBOSITY default
 DELETE FROM uniques WHERE ctid = (SELECT max(ctid) FROM uniques);
 
--- dead rows are not duplicates: deleted rows, old versions, rows of this and
--- of an aborted transaction
+-- dead rows are not duplicates: deleted rows and old versions, also those of
+-- this transaction, and rows of an aborted transaction
 UPDATE uniques SET b = b || '' WHERE a % 3 = 0;
 UPDATE uniques SET a = a, d = d WHERE a % 4 = 0;
 BEGIN;

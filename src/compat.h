@@ -5,7 +5,7 @@
  *
  * This is the only file of the project that may look at PG_VERSION_NUM (a test
  * in t/ checks this rule).  All other code uses the names of the newest server
- * or, where no single name fits, a helper from this file with the prefix pt_.
+ * or, where no single name fits, a helper whose name begins with pt_.
  *
  *-------------------------------------------------------------------------
  */
@@ -244,7 +244,7 @@ pt_smgrregistersync(Relation rel, BlockNumber nblocks)
 #define PT_SMGR_WRITES_VECTORS
 #endif
 
-/* pt_relation_path stores the first segment's path, in MAXPGPATH bytes. */
+/* Stores the first segment's path in 'path', a buffer of MAXPGPATH bytes. */
 static inline void
 pt_relation_path(Relation rel, char *path)
 {
@@ -278,7 +278,7 @@ pt_relation_path(Relation rel, char *path)
 #define pt_heap_scan_position(scan) ((scan)->rs_cblock)
 #endif
 
-/* pt_page_is_verified returns true if a page is valid; it reports nothing. */
+/* pt_page_is_verified returns true if a page is valid, and reports nothing. */
 static inline bool
 pt_page_is_verified(char *page, BlockNumber block)
 {

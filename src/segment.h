@@ -4,7 +4,7 @@
  *	  Opens the file of a relation's segment without the storage manager.
  *
  * Where the server has no function to read or write many blocks with one system
- * call, ptsort must open the file itself.
+ * call, ptsort itself must open the file.
  *
  *-------------------------------------------------------------------------
  */

@@ -4,10 +4,10 @@
  *	  The build of this library that a process runs.
  *
  * A session keeps the library that it loaded.  A parallel worker loads the
- * library that is installed when the worker starts.  After an upgrade the two
- * can differ, and their shared memory and temporary files may be incompatible.
- * So shared memory begins with the stamp of the process that made it.  A
- * process that attaches checks this stamp before it uses the memory.
+ * library that is installed when the worker starts.  After an upgrade, the two
+ * libraries can differ, and their shared memory and temporary files may be
+ * incompatible.  Therefore shared memory begins with the stamp of the process
+ * that made it.  Other processes check this stamp before they use the memory.
  *
  *-------------------------------------------------------------------------
  */

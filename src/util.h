@@ -31,7 +31,7 @@ __asm__("":"+r"(size));
 /* Number of entries in memory to look at between two checks for interrupts. */
 #define CHECK_INTERVAL	100000
 
-/* pt_bytes_word returns 8 bytes as a word that orders as memcmp() does. */
+/* pt_bytes_word returns 8 bytes as a word in the order of memcmp(). */
 static inline uint64
 pt_bytes_word(const char *at)
 {
@@ -89,8 +89,8 @@ pt_ms_since(instr_time start)
 }
 
 /*
- * pt_log_part logs, at DEBUG2, the duration of a part of a build that one
- * process does for all processes.  contrib/bench/scale.py reads these lines.
+ * At DEBUG2, pt_log_part logs the duration of a part of a build.  One process
+ * does this part for all processes.  contrib/bench/scale.py reads the messages.
  */
 static inline void
 pt_log_part(const char *part, instr_time start)

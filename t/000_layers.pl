@@ -171,8 +171,8 @@ sub large_folders
 }
 
 # src may have only a limited number of numeric constants, because developers
-# must keep each number right by hand.  Constants that another constant defines
-# do not count.
+# must keep each number right by hand.  Constants whose definitions name other
+# constants do not count.
 sub many_constants
 {
 	my ($top) = @_;
@@ -284,7 +284,8 @@ sub wide_lines
 	return @bad;
 }
 
-# All files have the version of ptsort.control.
+# The installation script, META.json and both changelogs have the version of
+# ptsort.control.
 sub versions_differ
 {
 	my ($top) = @_;

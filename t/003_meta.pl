@@ -1,6 +1,6 @@
 # PGXN reads META.json.  The file must follow PGXN's Meta Spec 1.0.0 and our own
 # rules (the server's version, files that exist).  Each rule must also fail on a
-# copy of our file with one mistake.
+# copy of META.json with one mistake.
 #
 # Needs no assertions: it reads META.json
 use strict;

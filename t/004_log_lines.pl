@@ -25,8 +25,8 @@ sub lines_in
 	return grep { !/pg_toast/ } @lines;
 }
 
-# Runs SQL in a session of its own without an error.  Returns the output, the
-# client's lines, and the lines of the server's log.
+# Runs SQL in a new session and checks that no error occurs.  Returns the
+# output, and ptsort's lines from the client and from the server's log.
 sub lines_of
 {
 	my ($name, $sql) = @_;
@@ -111,8 +111,8 @@ foreach (@statements)
 }
 
 
-# Why the server does a build or copy.  If the server did it, ptsort reports no
-# last build or copy of the session.
+# Why the server does a build or copy.  After a build or copy by the server,
+# ptsort reports no last build or copy of the session.
 my $off = 'SET ptsort.enable = off';
 my $small = q{SET ptsort.min_table_size = '1GB'};
 my $no_workers = 'SET max_parallel_maintenance_workers = 0';

@@ -66,7 +66,7 @@ DROP INDEX i;
 	}
 	like($out, qr/^files: 0$/m, "$name: no file after the error");
 	my @builds = builds_since($node, $end);
-	# (ptsort logs the start after it launches the workers)
+	# (ptsort logs the start of a build after it launches the workers)
 	like($builds[0], qr/: unended$/, "$name: failed in a build of ours");
 	is($builds[-1], 'i: 3', "$name: the same session builds");
 	check_nothing_left($node, $name, $segments);

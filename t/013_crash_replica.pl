@@ -113,7 +113,7 @@ SELECT md5(string_agg(ctid::text, ' ')) FROM (SELECT ctid FROM t ORDER BY few) s
 is($replica->safe_psql('postgres', $order),
 	$node->safe_psql('postgres', $order), 'replica: same order as on the primary');
 
-# The replica becomes the primary and continues to build
+# The replica becomes the primary, and its indexes stay sound after changes
 $replica->promote;
 is( $replica->safe_psql(
 		'postgres', q{

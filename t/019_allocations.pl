@@ -44,9 +44,9 @@ sub count_allocations
 	return $results[-1]{counted};
 }
 
-# The server's messages about a lack of memory whose SQLSTATE is not 53200: a
-# call for a file failed, or hash_create had no memory for a hash table's
-# directory (XX000).
+# The server's out-of-memory messages whose SQLSTATE is not 53200: a call for a
+# file failed, or hash_create had no memory for a hash table's directory
+# (XX000).
 my $refused = qr/Cannot allocate memory|failed to initialize hash table/;
 
 # Returns the problem of a build in which one allocation failed, or ''.

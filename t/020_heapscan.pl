@@ -112,7 +112,7 @@ SELECT 'sound' FROM bt_index_parent_check('i', true, true);
 #	begin         begin a transaction, to be rolled back, for all builds
 #	set           settings for ptsort's builds
 #	server_pages  pattern for the number of pages left to the server's scan
-#	              (default: none), or undef for all without looking at them
+#	              (default: none), or undef if the server does the whole scan
 #
 # In two more builds of the first index, the server judges all pages; the index
 # must be the same as in the server's build.
@@ -203,8 +203,8 @@ INSERT INTO $name SELECT i, i * 7 % 1000, 'b ' || i, CASE WHEN i % 3 > 0 THEN i 
 });
 }
 
-# For builds while other sessions have locks.  The locks prevent DROP INDEX, so
-# a rollback removes the index.
+# Options for builds while other sessions have locks.  The locks prevent
+# DROP INDEX, so a rollback removes the index.
 my %undone = (begin => 'BEGIN;');
 
 my @all = ('(id)', '(b, c)', '(c, a)', '((id + a)) WHERE a > 100');

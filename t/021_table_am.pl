@@ -89,7 +89,7 @@ foreach my $order ('ptsort, ptsort_test', 'ptsort_test, ptsort')
 		"$order: left to the server");
 }
 
-# The log line at the start of the build states the reason.
+# The log line at the start of the build states why the build is serial.
 my $end = log_end($node);
 $node->safe_psql('postgres',
 	'CREATE INDEX i ON serial_am (word) WITH (parallel_workers = 2)');

@@ -11,8 +11,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# The server reads a table through a ring buffer if the table is larger than a
-# quarter of shared_buffers.  ptsort copies pages only if the table is that large.
+# The server reads tables larger than a quarter of shared_buffers through a
+# ring buffer.  ptsort copies pages only from these tables.
 my $node = new_node(
 	'main',
 	init => { extra => ['--data-checksums'] },

@@ -15,7 +15,8 @@ ptsort_test.all_workers = off
 maintenance_work_mem = '256MB'
 });
 
-# ptsort estimates the size from pg_class, so the tables here have few rows.
+# ptsort estimates a table's size from pg_class, so the tables here have few
+# rows.
 $node->safe_psql('postgres', q{
 CREATE TABLE small AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 20000) i;
 CREATE TABLE large AS TABLE small;

@@ -164,7 +164,7 @@ SKIP:
 	}
 
 	# What ICU's tables prove.  For some languages the tables prove nothing, and
-	# keys use other words.
+	# words are the server's abbreviated keys.
 	my $pattern = $all ? '' : '^(und|en|de|cs|da|hu|th|ja|zh|ko|ru|ar|my)-x-icu$';
 	foreach my $collation (split /\n/, $node->safe_psql('utf8', qq{
 SELECT DISTINCT quote_ident(collname) FROM pg_collation WHERE collprovider = 'i' AND collname ~ '$pattern'

@@ -122,8 +122,8 @@ my @settings = (
 	'ptsort.parallel_workers = 0',
 	'ptsort.parallel_workers = 1, ptsort_test.spill_entries = 2000');
 
-# Returns true if ptsort skips prefixes in a collation, and the number of
-# results that differ from the type's own comparison.
+# Returns true if ptsort skips prefixes in a collation, and the number of pairs
+# that ptsort's comparison orders differently than the type's own.
 sub skips
 {
 	my ($collation) = @_;

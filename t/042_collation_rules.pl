@@ -1,7 +1,7 @@
 # ptsort may misread the number of rules that the C library states for a
-# collation, as it did on big-endian machines.  So ptsort must not rely on this
-# number: when a process first uses a collation, it compares pairs of strings,
-# even if the collation seems to have no tables.
+# collation, as ptsort did on big-endian machines.  So ptsort must not rely on
+# this number: when a process first uses a collation, it compares pairs of
+# strings, even if the collation seems to have no tables.
 use strict;
 use warnings;
 use FindBin;

@@ -18,9 +18,9 @@ SELECT quote_ident(min(collname)) FROM pg_collation
 WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu' GROUP BY collprovider});
 plan skip_all => 'no Czech collation' unless @collations;
 
-# Two tables.  In the first table, words distinguish the strings, so that few
-# comparisons see the group of misplaced strings.  In the second table, words
-# do not distinguish the strings.
+# Two tables.  In the first table, the words of the sort keys distinguish the
+# strings, so that few comparisons see strings that ptsort misplaces.  In the
+# second table, the words do not distinguish the strings.
 $node->safe_psql('postgres', q{CREATE EXTENSION ptsort_test});
 my $n = 0;
 foreach my $collation (@collations)

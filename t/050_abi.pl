@@ -1,9 +1,10 @@
 # The interface for other extensions only grows.  t/abi/2.0 has the headers of
-# its version 2 as it was first released, without their comments (the output of
+# the first release of interface version 2, without comments (the output of
 # "gcc -fpreprocessed -dD -E -P").  Today's headers must contain everything in
-# these headers, in the same order, and a client compiled with them must work.
-# A client that knows fewer functions must work as well.  A client that knows
-# more functions, or another version, gets an error that states the reason.
+# the released headers, in the order of the released headers, and a client
+# compiled with the released headers must work.  A client that knows fewer
+# functions must work as well.  A client that knows more functions, or another
+# version, gets an error that states the reason.
 use strict;
 use warnings;
 use FindBin;

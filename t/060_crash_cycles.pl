@@ -1,11 +1,12 @@
-# Crashes at random moments of a random load of index builds.  After each
+# Crashes at random moments of a random workload of index builds.  After each
 # recovery, every valid index is sound, and an index scan returns the rows of a
 # sequential scan.
 #
-#   PTSORT_CRASH_CYCLES   number of cycles (5); more cycles follow until a crash
-#                         hits a build
-#   PTSORT_SEED           statements of the sessions, settings and moments
-#                         (random); cycle k begins with srand(seed + k)
+#   PTSORT_CRASH_CYCLES   number of cycles (default: 5); more cycles follow
+#                         until a crash hits a build
+#   PTSORT_SEED           seed of the statements, the settings and the moments
+#                         of the crashes (default: random); cycle k begins with
+#                         srand(seed + k)
 #
 # `make crash CYCLES=200 SEED=1` sets both.  Test names include the seed.
 # The same seed gives the same statements at the same times; which build a
@@ -61,8 +62,8 @@ sub change_conf
 	return $minimal ? 'minimal WAL' : 'full WAL';
 }
 
-# Runs the load and stops the server before the load ends; returns the log's
-# data on builds.
+# Runs the workload and stops the server before the workload ends; returns the
+# log's data on builds.
 sub crash
 {
 	my ($moment) = @_;

@@ -1,7 +1,7 @@
 # A replica while its primary builds indexes.  The replica's indexes are sound
 # during replay, and equal the primary's after the replica catches up.  After
-# promotion in the middle of builds, at each point of a load and at a random
-# moment, the replica is a sound primary.
+# promotion in the middle of builds, at each point of an index load and at a
+# random moment, the replica is a sound primary.
 use strict;
 use warnings;
 use FindBin;
@@ -65,7 +65,7 @@ CREATE INDEX ON $_ (pad, id) WITH (parallel_workers = 1);
 	return;
 }
 
-# Promotion under the random load
+# Promotion under the random workload
 my $replica = new_replica('replica');
 my $follower = new_replica('follower');
 my $end = log_end($primary);
@@ -94,9 +94,9 @@ check_indexes($primary, "seed $seed: primary");
 check_indexes($follower, "seed $seed: replica that has caught up");
 
 # Promotion in the middle of builds: each build pauses at one of these points,
-# and the replica replayed all WAL of the builds.  (No build pauses at
-# "btwrite: grow": there a process holds the extension lock, and must not wait
-# for the lock that makes it pause.)
+# and the replica replays all WAL of the builds before its promotion.  (No
+# build pauses at "btwrite: grow": there a process holds the extension lock,
+# and must not wait for the lock that makes it pause.)
 my @points = (
 	'build: before load',
 	'btload: begin slice',

@@ -66,7 +66,8 @@ sub pause_build
 	return $build;
 }
 
-# Restores the backup; recovery ends at this target.  Returns the new server.
+# Restores the backup; recovery ends at the target in $conf, or at the end of
+# the WAL.  Returns the new server.
 sub restore
 {
 	my ($name, $conf, %opt) = @_;
@@ -113,11 +114,12 @@ REINDEX TABLE a});
 	return;
 }
 
-# Run the load, and take a backup while four statements pause: a build that wrote
-# some of its pages; a build and a copy that logged pages but did not write them;
-# and a build that just wrote the pages that it logged.  The redo pointer of the
-# backup is after the WAL records of the unwritten pages.  Then run two builds with
-# known transaction IDs, and set a restore point in the middle of two other builds.
+# Run the workload, and take a backup while four statements pause: a build that
+# wrote some of its pages; a build and a copy that logged pages but did not
+# write them; and a build that just wrote the pages that it logged.  The redo
+# pointer of the backup is after the WAL records of the unwritten pages.  Then
+# run two builds with known transaction IDs, and set a restore point in the
+# middle of two other builds.
 my $start = log_end($primary);
 my @load = start_load($primary, 3, 200);
 $primary->wait_for_log(qr/ptsort: building index/, $start);

@@ -18,7 +18,8 @@ my $seed = load_seed();
 srand($seed);
 note("seed $seed");
 
-# pg_rewind of old servers does not know tablespaces inside the data directory.
+# Older releases of pg_rewind do not know tablespaces inside the data
+# directory.
 $BuildLoad::tablespace = 0;
 %BuildLoad::rows = (a => 4000, b => 4000, u => 2000);
 my $old = new_node(
@@ -34,7 +35,7 @@ my $new = PostgreSQL::Test::Cluster->new('new');
 $new->init_from_backup($old, 'base', has_streaming => 1);
 $new->start;
 
-# Makes both sides assign the same numbers to new files.
+# Makes both servers assign the same numbers to new files.
 sub align_numbers
 {
 	my $from = $new->safe_psql('postgres', 'SELECT lo_create(0)');
@@ -129,7 +130,8 @@ cmp_ok(scalar @same, '>', 0, 'files of the same number: ' . scalar @same);
 check_indexes($old, "seed $seed: old");
 check_indexes($new, "seed $seed: new");
 
-# The old server crashes, and rewinding discards its own changes.
+# The old server crashes, and pg_rewind discards the changes that only the old
+# server made.
 $new->safe_psql('postgres', 'CHECKPOINT');
 $old->stop('immediate');
 rewind_and_follow();

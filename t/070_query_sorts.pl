@@ -229,8 +229,8 @@ is(() = $out =~ /^left $/mg, 2, 'limits: nothing is left');
 check_nothing_left($node, 'faults');
 check_log($node);
 
-# Extensions that look at plans when a query ends, loaded before and after
-# ptsort.
+# Extensions that look at plans when a query ends: the server loads these
+# extensions first before ptsort, then after ptsort.
 foreach my $order ('auto_explain,pg_stat_statements,ptsort', 'ptsort,pg_stat_statements,auto_explain')
 {
 	$node->append_conf('postgresql.conf', qq{
@@ -253,8 +253,8 @@ SELECT 'same ' || (digest(q) = servers_digest(q)) FROM (SELECT 'SELECT word, id 
 });
 	is(() = $out =~ /^same true$/mg, 3, "$order: rows are right");
 	my $plans = slurp_file($node->logfile, $offset);
-	# the server's sort has its usual line; ptsort's sort has a line only in
-	# server versions since 18
+	# the server's sort has its usual line; ptsort's sort has a line only since
+	# PostgreSQL 18
 	like($plans, qr/Sort Method: (?!.*ptsort)/, "$order: the server's sort in the log");
 	like($plans, qr/(?=Sort Method: .* by ptsort)/, "$order: and ptsort's")
 	  if $node->pg_version >= 18;

@@ -112,8 +112,8 @@ FROM pg_stat_progress_cluster WHERE relid = 'watched'::regclass}),
 is(sound($node, 'watched'), 'sound|0', 'progress: in order');
 
 # An invalidation between the creation of the new table and the copy: the
-# server does the copy, and ptsort logs the reason.  (Since 18 GRANT waits for
-# the table's lock.)
+# server does the copy, and ptsort logs the reason.  (Since PostgreSQL 18,
+# GRANT waits for the table's lock, so the test updates pg_class instead.)
 $end = log_end($node);
 my $pause = pause_points($node);
 my $psql = start_psql($node, q{SET ptsort_test.fault = 'cluster: redirected:1:pause:leader'},

@@ -23,9 +23,12 @@ max_prepared_transactions = 2
 });
 create_check($node);
 
-# Returns the source of each build's tuples since that log position: "name:
-# own", "name: n indexes" for a scan for n indexes, "name: from other", "name:
-# left".  "again", with the reason, precedes a build that scans again.
+# Returns the builds in the log since that position, each with the source of
+# its tuples: "name: own" (a parallel scan for this index), "name: alone" (a
+# serial scan), "name: n indexes" (a scan for n indexes), "name: from other"
+# (the scan that the build of the index "other" made), or "name: left" (the
+# server built the index).  If a build scans again, "name: again, reason"
+# precedes the build; if a build starts over, "name: restarts" follows.
 sub scans_since
 {
 	my ($offset) = @_;
@@ -42,8 +45,8 @@ sub scans_since
 	return join '; ', grep { !/pg_toast/ } @scans;
 }
 
-# Runs the SQL, and then the SQL in $after, without an error.  Checks that the
-# indexes are sound; returns the sources of the builds' tuples.
+# Runs the SQL, which must not fail, and then the SQL in $after.  Checks that
+# the indexes are sound; returns the sources of the builds' tuples.
 sub rebuilt
 {
 	my ($sql, $name, $after) = @_;
@@ -131,8 +134,8 @@ is(rebuilt(q{CREATE TEMP TABLE temp AS SELECT * FROM t; CREATE INDEX ON temp (id
 # Czech "ch" were two letters.  The sort for a sibling (a later index of the
 # shared scan) meets the contradiction and leaves no runs.  So the sibling's
 # build scans the table, meets the contradiction as well, and starts over.
-# Keys of later builds then do not follow the tables that the keys of the
-# shared scan followed.
+# Then keys of later builds do not follow the tables, so these builds cannot
+# use the runs of the shared scan: the keys in these runs follow the tables.
 my $czech = $node->safe_psql('postgres', q{
 SELECT quote_ident(collname) FROM pg_collation
 WHERE collname ~ '^cs_CZ\.utf-?8$' OR collname = 'cs-x-icu' ORDER BY collprovider LIMIT 1});
@@ -193,9 +196,9 @@ is($checks{on}, "hot_atrue hot_btrue hot_idfalse\n" x 2 . 'hot_afalse hot_bfalse
 check_indexes($node, 'HOT chains');
 
 
-# The server and ptsort find the same duplicates first, with the same message.
-# A duplicate in a sibling is an error of the sibling's build, even if the
-# shared scan's sort found the duplicate.
+# The server and ptsort report the same duplicate, with the same message.  A
+# duplicate in a sibling is an error of the sibling's build, even if the shared
+# scan's sort found the duplicate.
 $node->safe_psql('postgres', q{
 CREATE TABLE dups (id int, word text COLLATE "en_US.utf8", few int);
 INSERT INTO dups SELECT i, md5(i::text), i FROM generate_series(1, 5000) i;
@@ -351,8 +354,8 @@ foreach my $act ('SELECT 1', q{SELECT ptsort_test_delete('between_them', '(0,1)'
 is(rebuilt('SET track_counts = off; REINDEX TABLE between_them', 'nothing is counted'), $shared, 'nothing is counted');
 
 # Two other kinds of builds share no scan: builds on a table with statistics on
-# expressions, because planning evaluates the constants in them, and builds on
-# arrays, because functions of the element type compare arrays.
+# expressions, because planning evaluates the constants in these expressions,
+# and builds on arrays, because functions of the element type compare arrays.
 $node->safe_psql('postgres', q{
 CREATE STATISTICS between_stats ON (few + 1), id FROM between_them});
 is(rebuilt('REINDEX TABLE between_them', 'statistics'), 'b1: own; b2: alone; b3: own; b4: own', 'statistics');

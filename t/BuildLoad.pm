@@ -30,7 +30,7 @@ max_prepared_transactions = 4
 # True if the workload puts some indexes into a tablespace of their own
 our $tablespace = 1;
 
-# Rows of each table.  The table u is unlogged at first.
+# Number of rows of each table.  The table u is unlogged at first.
 our %rows = (a => 12000, b => 12000, c => 12000, u => 8000);
 
 # PTSORT_SEED, or a random number
@@ -95,7 +95,7 @@ BEGIN
 END $$;
 };
 
-# Creates the tables of the load.
+# Creates the tables of the workload.
 sub create_tables
 {
 	my ($node) = @_;
@@ -122,9 +122,9 @@ sub fill_tables
 }
 
 # Returns statements that create one of the table's indexes.  They first drop
-# the old index, because IF NOT EXISTS would skip builds.  The unlogged table
-# is empty after a crash or a promotion.  In the empty table, the build of the
-# index "dup" would succeed, and a later INSERT would fail.
+# the old index, because IF NOT EXISTS would skip builds.  The table u never
+# gets the index "dup": a crash or a promotion empties u if u is unlogged, so
+# the build of "dup" would succeed, and a later INSERT would fail.
 sub create_index
 {
 	my ($table, $how) = @_;
@@ -292,9 +292,10 @@ sub commit_prepared
 	return scalar @names;
 }
 
-# Returns the log's data on the load's builds, up to the request of an immediate
-# shutdown: the number of builds that started, that ended, and that failed by an
-# error; the builds still in progress (hit); and the unexpected errors.
+# Returns the log's data on the workload's builds, up to the request of an
+# immediate shutdown: the number of builds that started, that ended, and that
+# failed by an error; the builds still in progress (hit); and the unexpected
+# errors.
 sub read_load_log
 {
 	my ($log) = @_;
@@ -329,7 +330,8 @@ sub read_load_log
 	return \%seen;
 }
 
-# Returns lines of a server's log that neither a load nor a crash may cause.
+# Returns lines of a server's log that neither a workload nor a crash may
+# cause.
 sub log_complaints
 {
 	my ($log) = @_;

@@ -20,7 +20,7 @@ our @EXPORT = qw($base_segments wait_for_end fault_node restart_node wait_for_re
 # Number of segments of dynamic shared memory in a server without builds.
 our $base_segments;
 
-# Returns the path of the library that simulates shortages of the system.
+# Returns the path of the library that simulates shortages of system resources.
 sub shortage_library
 {
 	my $dir = `pg_config --pkglibdir`;
@@ -39,11 +39,10 @@ sub shortage_library
 # areas, such as statistics, which may grow at any time.
 #
 # fail() runs a sort with a fault and returns what is wrong about its outcome.
-# If the allocation's number is a multiple of 8, it also judges another sort,
-# which has no fault.
-# The test has a function sort(what, OUT state, OUT message, OUT left_over),
-# which returns the sort's SQLSTATE ('wrong' for a wrong result), its message,
-# and the result of left_by_sort().
+# If the allocation's number is a multiple of 8, fail() then runs and judges a
+# sort without a fault.  The test has a function sort(what, OUT state, OUT
+# message, OUT left_over), which returns the sort's SQLSTATE ('wrong' for a
+# wrong result), its message, and the result of left_by_sort().
 my $prepare = q{
 CREATE EXTENSION ptsort_test;
 CREATE EXTENSION pg_buffercache;
@@ -287,10 +286,10 @@ my %turns = (
 	worker_learns => "build: before scan:leader after shared: publish learned:worker, $learner_waits:leader");
 
 # Kinds of builds.  roles: for each process with points to test, the turns in
-# which the process always passes them; points: the test uses only these points
-# (at other points, chance decides which process waits for another to learn).
-# holds: another session must see dead rows.  copy: a table is copied before
-# its index is built.  logs: a pattern that the log must match.
+# which the process always passes its points; points: the test uses only these
+# points (at other points, chance decides which process waits for another to
+# learn).  holds: another session must see dead rows.  copy: a table is copied
+# before its index is built.  logs: a pattern that the log must match.
 sub configurations
 {
 	my $both = { leader => 'leader', worker => 'worker' };
@@ -333,7 +332,8 @@ sub session_of
 	return "$config->{setup}; SET ptsort_test.turns = '$turns{ $config->{roles}{$role} }';";
 }
 
-# Returns the points that a build without faults passes in a role, by name.
+# Returns the points that a process in this role passes in a build without
+# faults, sorted by name.
 sub passed_points
 {
 	my ($node, $config, $role) = @_;
@@ -439,8 +439,10 @@ sub run_cells
 	return @results;
 }
 
-# Runs one cell that ends its session.  Calls $wait, then collects the other
-# fields in another session.  Returns the fields of run_cells() without numbers.
+# Runs one cell whose fault ends the session.  Calls $wait, then runs the rest
+# of the cell in another session.  Returns ended (1 if the fault ended the
+# session), message, left, index and next of the cell, and table (whether the
+# table is unchanged).
 sub run_last_cell
 {
 	my ($node, $config, $role, $fault, $wait) = @_;
@@ -466,10 +468,10 @@ DROP INDEX i;
 	return \%result;
 }
 
-# Calls fail() for each (fault, allocation), in a new session.  $what is the
-# sort; $allowed has the SQLSTATEs with which the sort may fail.  Returns the
-# number of rows, of failures and of right results, the bad outcomes, and the
-# growth of TopMemoryContext after the first five rows.
+# Calls fail() for each (fault, allocation), all in one new session.  $what is
+# the sort; $allowed has the SQLSTATEs with which the sort may fail.  Returns
+# the number of calls, of failures and of right results, the bad outcomes, and
+# the growth of TopMemoryContext after the first five calls.
 sub run_faults
 {
 	my ($node, $setup, $what, $allowed, @faults) = @_;

@@ -25,13 +25,13 @@ CREATE FUNCTION index_order(index oid) RETURNS text STABLE LANGUAGE sql AS $$
 $$};
 
 # index_problem() returns the fault of an index, or null if the index is sound.
-# The query orders by the index's keys and may not sort, so the planner can
-# choose no other index; the function still checks the plan.  The function also
-# works in recovery: it returns "locked" if replay is paused and a replayed
-# record holds a lock.  (A plain REINDEX TABLE makes the leftovers of REINDEX
-# CONCURRENTLY valid.  Then there are two equal indexes, and the planner may
-# scan either.  Snapshots older than an index with indcheckxmin cannot use the
-# index; only amcheck judges such an index.)
+# index_problem() runs a query that orders rows by the index's keys and may not
+# sort, so the planner can choose no other index; the function still checks the
+# plan.  The function also works in recovery: it returns "locked" if replay is
+# paused and a replayed record holds a lock.  (A plain REINDEX TABLE
+# makes the leftovers of REINDEX CONCURRENTLY valid.  Then there are two equal
+# indexes, and the planner may scan either.  Snapshots older than an index with
+# indcheckxmin cannot use the index; only amcheck judges such an index.)
 my $index_problem = q{
 CREATE FUNCTION index_problem(index oid) RETURNS text LANGUAGE plpgsql
 SET max_parallel_workers_per_gather = 0 SET enable_bitmapscan = off
@@ -123,8 +123,9 @@ SELECT count(*), count(*) FILTER (WHERE problem = 'locked'),
 FROM (SELECT index_problem(indexrelid) AS problem $valid OFFSET 0) s}), 3;
 }
 
-# Checks that all indexes are sound; returns their number.  During the check, no
-# session may change rows, because the two scans would then differ.
+# Checks that all indexes are sound; returns their number.  During the check,
+# no session may change rows, because the index scan and the sequential scan
+# would then return different rows.
 sub check_indexes
 {
 	my ($node, $name) = @_;
@@ -134,8 +135,8 @@ sub check_indexes
 	return $n;
 }
 
-# Pauses a replica's replay and checks that all indexes that no replayed record
-# locks are sound; returns their number.
+# Pauses a replica's replay and checks that all indexes are sound, except those
+# that a replayed record locks; returns the number of checked indexes.
 sub check_replay
 {
 	my ($replica, $name) = @_;

@@ -89,8 +89,8 @@ sub builds_in
 	return @builds;
 }
 
-# Returns the builds in the node's log since that position, without the empty
-# TOAST indexes, which statements also build.
+# Returns the builds in the node's log since that position, except builds of
+# TOAST indexes, which are empty.
 sub builds_since
 {
 	my ($node, $offset) = @_;
@@ -155,7 +155,7 @@ sub try_sql
 }
 
 # Returns the errors in psql's output: message with SQLSTATE, DETAIL and HINT,
-# without the place in the source and the process.
+# without the lines LOCATION and CONTEXT.
 sub error_of
 {
 	my ($err) = @_;

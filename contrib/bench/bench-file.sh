@@ -4,12 +4,13 @@
 # on this machine's disk.  Sorts files of records in one pass and in two, with
 # cold and warm caches.  For comparison runs dd and sort, and DuckDB and
 # Polars if python3 has them.  Also runs the benchmarks Datamation, MinuteSort
-# and PennySort.  Writes a table, and a picture of the largest sort.
+# and PennySort.  Writes a table of the results, and a picture of ptsort's sorts
+# of the largest file.
 #
 #	make sortbench                     1 and 10 million records, 3 GB of disk
 #	make sortbench RECORDS=100000000 MEMORY=13GB      100 million, 35 GB
 #
-# Arguments, as variables:
+# Arguments, as variables; defaults are in parentheses:
 #
 #   RECORDS=a,b    numbers of records in a file
 #   KINDS=a,b      kinds of records, as sortbench_generate() names them (ascii)

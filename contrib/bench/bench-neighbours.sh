@@ -35,7 +35,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/bench/private.sh
 . contrib/bench/private.sh
 
-# shellcheck disable=SC2034  # `bench` reads it
+# shellcheck disable=SC2034  # `bench` reads the array
 settings_options=(--workers 15 --buffers "${BUFFERS:-512MB}")
 bench neighbours.py "${OUT:-build/bench-neighbours}" ROWS SHAPE PARTICIPANTS WORKLOADS \
 	STRETCH CLIENTS SMALL_SCALE LARGE_SCALE MEMORY RUNS

@@ -14,9 +14,9 @@
 #   ROWS=500000    rows of 260 bytes
 #   SHAPES=a,b     queries, or groups of queries: all, order, uses, analytics,
 #                  small, start, few (not in all); see contrib/bench/queries.py
-#   MEMORY=a,b     values of work_mem, from 1GB, 64MB (only for few), 4MB
+#   MEMORY=a,b     values of work_mem: any of 1GB, 64MB (only for few), 4MB
 #   WORKERS=a,b    numbers of parallel workers: 0, 1, or both
-#   REPS=3         runs of each query by each sort; the report has the medians
+#   REPS=3         runs of each query by each engine; the report has medians
 #   BY=cpu         compute ratios from CPU time; BY=ms uses elapsed time.  The
 #                  default is cpu if the machine is busy, and ms otherwise
 #   MIN_ROWS=n     ptsort.min_sort_rows

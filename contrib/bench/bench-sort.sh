@@ -3,7 +3,8 @@
 # bench-sort.sh - `make bench-sort`: run the server's tuplesort and ptsort's
 # sort, in turn, in one process, on the same rows in memory.  Writes times,
 # ratios, memory and temporary bytes as text, JSON and charts.  Names each sort
-# whose ratio is below the sort's floor, which is its minimum ratio.
+# whose ratio of the server's time to ptsort's time is below the sort's floor
+# (minimum ratio).
 #
 #	make bench-sort                         a selection, a tenth of full scale
 #	make bench-sort FULL=1 SHAPES=all       everything: hours, and 12 GB of memory

@@ -108,7 +108,7 @@ def describe(server, options):
 
 
 def save(results, out):
-    """Write results.json in one step: a failure leaves the old one
+    """Write results.json in one step: a failure leaves the old file
     unchanged."""
     path = os.path.join(out, "results.json")
     with open(path + ".new", "w") as f:

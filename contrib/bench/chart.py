@@ -36,8 +36,8 @@ def bar_elements(y, label, summary, x):
 
 
 def chart(title, subtitles, bars):
-    """Draw a chart of bars [(label, summary)], in this order.  Each summary
-    comes from report.summarize().  Returns the SVG document."""
+    """Draw a chart of bars [(label, summary)], in the order of the list.  Each
+    summary comes from report.summarize().  Returns the SVG document."""
     most = max([1.0] + [summary["ratio"] for _, summary in bars])
     step = tick_step(most)
     left = LABEL_WIDTH + 12

@@ -20,8 +20,8 @@ class SqlError(Exception):
 
 
 def machine_memory():
-    """The machine's memory in bytes, or the limit of its control group if the
-    limit is lower."""
+    """The machine's memory in bytes, or the control group's limit if the limit
+    is lower."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for path in ("/sys/fs/cgroup/memory.max",
                  "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
@@ -36,8 +36,8 @@ def machine_memory():
 def settings(memory, workers, wal_level="replica", buffers=None):
     """Configuration lines for a machine with this memory in bytes.  They make
     the server durable, and keep checkpoints and autovacuum from starting during
-    a build.  They size shared_buffers for a table, unless the caller gives the
-    buffers."""
+    a build.  Unless the caller passes buffers, they set shared_buffers to a
+    size that should hold a table."""
     return [
         "fsync = on",
         "full_page_writes = on",
@@ -124,8 +124,9 @@ class Cluster:
 
     def chill(self):
         """Restart the server with empty shared buffers, after asking the kernel
-        to evict the server's data.  Returns the share of the data that is still
-        in the kernel's cache, because the kernel may refuse the request."""
+        to evict the server's data.  The kernel may refuse the request, so the
+        function returns the share of the data that is still in the kernel's
+        cache."""
         self.run("CHECKPOINT")
         subprocess.run([self.pg_ctl, "stop", "-s", "-w", "-m", "fast",
                         "-D", self.data], check=True)
@@ -139,7 +140,7 @@ class Cluster:
 def evict(directory):
     """Ask the kernel to evict all files in a directory from the kernel's cache.
     The request needs no privilege.  Returns the number of bytes still cached,
-    and the total."""
+    and the total size of the files."""
     cached = total = 0
     for path, _, names in os.walk(directory):
         for name in names:

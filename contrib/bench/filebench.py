@@ -101,8 +101,8 @@ SELECT to_json(sortbench_remove('%s'))""" % (source, target, workers, memory // 
 
 
 def ways_of(server, args, records, kind, source, target):
-    """All sorts of a file, as {name: function}.  Each function does one run and
-    returns the run's times."""
+    """The ways to sort a file, as {name: function}.  Each function does one run
+    and returns the run's times."""
     little = args.little or max(records * SIZE // 10, 16 << 20)
     ways = {}
     for name, memory, passes in (("one pass", args.memory, 1), ("two passes", little, 2)):
@@ -125,7 +125,7 @@ def wrong(run, records, checksum, duplicates):
 
 
 def measure_file(server, args, records, kind):
-    """Runs all sorts of one file in turn, with warm and with cold caches."""
+    """Sorts one file in each way in turn, with warm and with cold caches."""
     source, target = (os.path.join(args.directory, "sortbench." + end) for end in ("in", "out"))
     server.run("SELECT sortbench_generate('%s', %d, 0, '%s', true)" % (source, records, kind))
     checksum = server.json("SELECT row_to_json(a) FROM sortbench_validate('{%s}', %d) a" % (source, args.workers))[0]["checksum"]
@@ -150,7 +150,7 @@ def measure_file(server, args, records, kind):
 
 
 def run(args):
-    """Measures, and writes results.json."""
+    """Runs all measurements, and writes results.json."""
     server = Cluster()
     server.run("CREATE EXTENSION IF NOT EXISTS sortbench CASCADE")
     args.memory = int(server.value("SELECT pg_size_bytes('%s')" % args.memory)) if args.memory else machine_memory() // 2

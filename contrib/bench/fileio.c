@@ -10,8 +10,8 @@
  * Reads or writes a file, and computes with its bytes.  WAY is one of the ways
  * in which a sort of files could do its I/O:
  *
- *		cache	through the kernel's cache, with advice about the next reads
- *				and early write-back
+ *		cache	through the kernel's cache, with early write-back, and with
+ *				advice about the next reads
  *		direct	bypassing the cache, with one request per process at a time
  *		uring	bypassing the cache, with DEPTH io_uring requests per process
  *		uringcache	through the cache, by io_uring

@@ -6,10 +6,11 @@
  *	limit PROCESSES KEY_OFFSET WAL_BYTES DIRECTORY TABLE_FILE...
  *
  * The processes read the table's files from the kernel's cache, page by page.
- * For each tuple they store its TID and the eight bytes at KEY_OFFSET in index
- * pages, in table order.  They write every page twice: to a new file, and to
- * an existing file that stands for WAL.  At the end they sync both files.  The
- * processes do not sort, compare or lock, and compete only for the disk.
+ * They fill index pages in table order, with an entry for each tuple: the
+ * tuple's TID, and the eight bytes at KEY_OFFSET in the tuple's data.  They
+ * write every index page twice: to a new file, and to an existing file that
+ * stands for WAL.  At the end they sync both files.  The processes do not sort,
+ * compare or lock, and compete only for the disk.
  *
  * Prints JSON: the elapsed seconds, the seconds of all processes for each part
  * of the work, and the seconds of each sync.  A real build need not wait for
@@ -199,7 +200,7 @@ write_pages(Former *former)
 	former->npages = 0;
 }
 
-/* Initialize the next page, after finishing the page before it. */
+/* Initialize the page that follows the finished pages. */
 static Page
 next_page(Former *former)
 {
@@ -212,7 +213,10 @@ next_page(Former *former)
 	return page;
 }
 
-/* Add the tuples of a heap page to index pages.  Returns the current page. */
+/*
+ * Add the tuples of a heap page to index pages.  Returns the current index
+ * page.
+ */
 static Page
 form(Former *former, Page page, Page heap, BlockNumber block)
 {
@@ -275,7 +279,7 @@ form_share(Former *former)
 
 /*
  * Write the rest of the wal_bytes.  The rest stands for record headers, and
- * for pages that the build logged twice.
+ * for pages that the real build logged twice.
  */
 static void
 write_more_wal(Former *former)

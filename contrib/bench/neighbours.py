@@ -157,9 +157,9 @@ def warm(server, options, workload):
 
 
 def measure_workload(server, options, workload, table, keys):
-    """Run a stretch without a build, and stretches with builds by both builders
-    in turn for each number of participants.  Returns {"alone": [...], "2":
-    {"server": [...], ...}}, with "errors" if a build failed."""
+    """Run a stretch without a build.  Then, for each number of participants,
+    run stretches with builds by both builders in turn.  Returns {"alone":
+    [...], "2": {"server": [...], ...}}, with "errors" if a build failed."""
     warm(server, options, workload)
     found = {"alone": [stretch(server, options, workload, None, table, keys)]}
     for n in options.participants:

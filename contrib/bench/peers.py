@@ -5,9 +5,9 @@ rows and keys as ptsort, in memory and with one thread.
     peers.py ENGINE FILE SPECIFICATION
 
 This command sorts in a new process.  FILE has the rows as CSV, SPECIFICATION is
-JSON: see specification().  The command prints the times or a reason as JSON.
-The timed operation makes a sorted copy of a table in memory.  Both engines
-store columns, not rows.
+JSON: see specification().  As JSON, the command prints the times, or the reason
+why the engine cannot sort.  The timed operation makes a sorted copy of a table
+in memory.  Both engines store columns, not rows.
 """
 
 import importlib.util

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare the times of queries with sorts by the server and by ptsort.
+"""Run queries with the server's sorts and with ptsort's, and compare the times.
 
     querybench.py run       measure, on the server that PGHOST and PGPORT name
     querybench.py report    make text from the results

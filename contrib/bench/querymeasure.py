@@ -108,9 +108,9 @@ def warm_ups(query):
 
 
 def script(query, options, memory, workers, collations):
-    """The psql script of a session that runs a query options.reps times with
-    each engine, after warming up.  The script prints one JSON object a line.
-    Raises KeyError if queries.fill() does."""
+    """The psql script of a session that warms up, and then runs a query with
+    both engines, options.reps times each.  The script prints one JSON object a
+    line.  Raises KeyError if queries.fill() does."""
     sql = queries.fill(query.sql, options.rows, collations)
     shown = queries.fill(query.shown or query.sql, options.rows, collations)
     selects = sql.startswith("SELECT")

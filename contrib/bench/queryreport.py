@@ -12,8 +12,8 @@ def middle(runs, what):
 
 
 def summarize(query, unit):
-    """The figures of one measured query, as a dict.  unit is the unit of the
-    ratio: "ms" or "cpu"."""
+    """The figures of one measured query, as a dict.  The ratio compares elapsed
+    times if unit is "ms", and CPU times if unit is "cpu"."""
     server, ptsort = query["server"], query["ptsort"]
     s = {engine: {what: middle(runs, what) for what in ("ms", "cpu", "process")}
          for engine, runs in (("server", server), ("ptsort", ptsort))}

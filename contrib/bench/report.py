@@ -1,8 +1,8 @@
 """Make the report about measured builds: medians, ratios and text tables.
 
 A results file is JSON: {"settings": {...}, "shapes": [...]}.  measure.measure()
-returns the shapes.  bench.py adds to each shape the figures from summarize(),
-which the tables and the chart show.
+returns the shapes.  bench.py adds to each shape the figures from summarize().
+The tables and the chart show these figures.
 """
 
 from statistics import median

@@ -161,9 +161,9 @@ def phase_seconds(build):
 
 
 def facts_of(results):
-    """The model's input.  The work in this input comes from the builds with
-    the largest number of participants that does not exceed the number of cores,
-    because participants of these builds do not wait for a core."""
+    """The model's input.  In builds with more participants than cores,
+    participants wait for a core.  The work in this input comes from the builds
+    with the largest number of participants without such waits."""
     builds = {int(n): b for n, b in results["builds"].items()}
     cores = max(n for n in builds if n <= results["settings"]["cpus"])
 

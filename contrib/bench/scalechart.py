@@ -57,8 +57,8 @@ def curve(top, numbers, modelled, seen):
 
 
 def bars(top, title, numbers, shares):
-    """Draw one bar for each number of participants, divided by shares [{name:
-    part}].  Beside the bars, draw a legend of the names."""
+    """Draw one bar for each number of participants.  shares [{name: part}] has
+    the parts of each bar.  Beside the bars, draw a legend of the names."""
     names = []
     for share in shares:
         names += [name for name in share if name not in names]
@@ -85,9 +85,9 @@ def bars(top, title, numbers, shares):
 
 def picture(subtitles, numbers, modelled, seen, times, waits):
     """Returns the SVG document.  numbers has the numbers of participants,
-    modelled the model's speedups, and seen the measured speedups as {number:
-    speedup}.  times has the parts of the model's time, and waits has the
-    samples, both as [{name: part}]."""
+    modelled has the model's speedups, and seen has the measured speedups as
+    {number: speedup}.  times has the parts of the model's time, and waits has
+    the samples, both as [{name: part}]."""
     top = top_of(subtitles) + 14
     second = top + CURVE + GAP
     third = second + BARS + GAP

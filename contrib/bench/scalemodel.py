@@ -1,11 +1,12 @@
-"""A model of the time of an index build on a machine with more cores.
+"""A model of the time of an index build on a machine with a core for each
+participant.
 
 The model uses measured times.  It divides the work of a phase by the number of
 participants, but the phase takes at least the time to move its bytes through
-memory.  During the load, one process at a time writes WAL, and one process at a
-time writes the index file, because a buffered write holds the file's lock.  If
-one of these writes takes longer than the divided work, it determines the time
-of the load.  The model adds the work that one process does for all
+memory.  During the load, one process at a time writes WAL.  Also, one process
+at a time writes the index file, because a buffered write holds the file's lock.
+If one of these writes takes longer than the divided work, the write determines
+the time of the load.  The model adds the work that one process does for all
 participants: starting and ending workers, planning slices, connecting the
 slices (the "stitch"), and the sync.
 """

@@ -19,7 +19,8 @@ Table = namedtuple("Table", "name share columns corpus", defaults=(None,))
 # A shape.  name selects the shape on the command line, label appears in the
 # report, and keys are the columns for CREATE INDEX.  {en} is the collation
 # en_US.UTF-8, {icu} is en-x-icu.  The benchmark skips a shape if the server
-# lacks its collation.  kind is the kind of collation, for real text only.
+# lacks the shape's collation.  kind is the kind of collation, for real text
+# only.
 Shape = namedtuple("Shape", "name label table keys kind", defaults=(None,))
 
 COLLATIONS = {
@@ -89,8 +90,8 @@ def case_of(percent, seed, then, otherwise):
 
 
 # A kind of real text: the name and label of its shapes, its table and the
-# table's maximum share of ROWS, the kind of text in corpus.py, and its language
-# in COLLATIONS.
+# table's maximum share of ROWS, the kind of text in corpus.py, and the text's
+# language in COLLATIONS.
 Text = namedtuple("Text", "name label table share corpus language")
 TEXTS = (
     Text("path", "paths of files", "paths", 0.5, "paths", None),
@@ -184,8 +185,8 @@ TABLES = {t.name: t for t in (
 )}
 
 def text_shapes(text):
-    """The shapes of a kind of real text.  The collations are "C" and, from
-    both the C library and ICU, English and the text's own language."""
+    """The shapes of a kind of real text.  The collations are "C", and those of
+    the C library and of ICU for English and for the text's own language."""
     shapes = [("c", '"C"', "C"), ("en", "{en}", "libc"), ("icu", "{icu}", "ICU")]
     if text.language:
         shapes += [("own", "{%s}" % text.language, "libc"),
@@ -261,8 +262,9 @@ def table_rows(table, rows):
 
 
 def table_name(table, rows):
-    """A table's name, which depends on its definition and number of rows.  A
-    later run therefore uses a kept table only if the contents are right."""
+    """A table's name, which depends on the table's definition and number of
+    rows.  A later run therefore uses a kept table only if the table's contents
+    are right."""
     rows = table_rows(table, rows)
     contents = table.columns or table.corpus
     digest = hashlib.md5(contents.encode()).hexdigest()[:6]
@@ -278,7 +280,7 @@ def load_statements(table, rows):
                 "COPY loading FROM PROGRAM 'python3 \"%s\" %s %d'"
                 % (CORPUS.replace("'", "''"), table.corpus, rows_here)]
     else:
-        # In FROM, generate_series() would write a temporary file.
+        # As a FROM item, generate_series() would write a temporary file.
         fill = ["CREATE TABLE loading AS SELECT %s\n"
                 "FROM (SELECT generate_series(1::int8, %d)) AS s(i)"
                 % (table.columns.replace("{rows}", str(rows_here)), rows_here)]

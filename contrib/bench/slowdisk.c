@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * slowdisk.c
- *	  Simulates a disk with a given write rate, by LD_PRELOAD.
+ *	  A library for LD_PRELOAD that simulates a disk with a given write rate.
  *
  * SLOW_DISK_FILE names a file of 16 bytes, which all processes map.  The file
  * holds the disk's rate in bytes per second (0 for no limit) and the time when

@@ -23,8 +23,8 @@ import sortshapes
 
 
 def list_of(choose):
-    """Wrap a function that chooses names, so that argparse reports its
-    errors."""
+    """Wrap a function that chooses names, so that argparse reports the
+    function's errors."""
     def parsed(words):
         try:
             return choose(words)

@@ -82,7 +82,7 @@ def sort_with_two(cluster, options, arguments):
     """Sort with ptsort in one process and in two.  Returns a dict: "server" has
     the sorts by one process, in place of the server's sorts.  "ptsort" has the
     sorts by two processes that read slices, and "leader" has the parallel
-    sorts that only the leader reads."""
+    sorts whose result only the leader reads."""
     found = {"server": [], "ptsort": [], "leader": []}
     for _ in range(options.runs):
         found["server"] += cluster.json(call(["ptsort"], arguments))[0]

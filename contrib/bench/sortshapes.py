@@ -20,9 +20,9 @@ Table = namedtuple("Table", "name rows columns corpus", defaults=("", None))
 # A shape.  columns are the keys; for each key, collations has None, "c",
 # "en" or "icu".  way is the use of the sort, from WAYS.  budgets has the names
 # of the budgets to measure.  floors has two minimum ratios of the server's
-# time to ptsort's, one for sorts in memory and one for sorts on disk, or None.
-# For the way "parallel", a floor is the minimum ratio of the time of one
-# process to the time of two.
+# time to ptsort's, one for sorts in memory and one for sorts on disk.  A
+# missing floor is None.  For the way "parallel", a floor is the minimum ratio
+# of the time of one process to the time of two.
 Shape = namedtuple("Shape", "name label table columns collations way budgets floors")
 
 # The uses of a sort, as arguments of sortcompare()

@@ -17,8 +17,9 @@ import waits
 
 
 def facts():
-    """Facts with 10 seconds of divided work, and a tenth of a second of work
-    that is not divided."""
+    """Facts in the format of scale.facts_of(): the participants divide 10
+    seconds of work, and one process does a tenth of a second of work for
+    all."""
     work = {"scan": 4.0, "sort": 1.0, "run": 1.0, "load": 4.0}
     return {"tuples": 1000, "table_bytes": 10 ** 6, "index_bytes": 10 ** 6,
             "wal_bytes": 10 ** 6, "work_s": work, "serial_work_s": work,

@@ -68,9 +68,10 @@ class Sort:
         self.at[name] = ms
 
     def participant(self):
-        """The phases of a participant.  Until the event "perform" it scans,
-        sorts and writes runs.  After "perform" it writes the last run and
-        merges all runs, or only sorts if its tuples fit in memory."""
+        """The phases of a participant.  Until the event "perform" the
+        participant scans, sorts and writes runs.  After "perform" it writes the
+        last run and merges all runs, or only sorts if its tuples fit in
+        memory."""
         perform = self.at.get("perform", 0)
         performed = self.at.get("performed", perform)
         ended = self.at.get("ended", performed)

@@ -127,9 +127,9 @@ def spin_share(report):
 
 class Perf:
     """Runs perf: "with Perf(pid of the server, directory) as p: ...".
-    Of the CPU time of the processes that started in the block, p.spinning is
-    afterwards the share spent waiting for spinlocks.  p.spinning is None if
-    perf is missing or lacks permission."""
+    perf samples the processes that start in the `with` block.  Afterwards
+    p.spinning is the share of these processes' CPU time spent waiting for
+    spinlocks, or None if perf is missing or lacks permission."""
 
     def __init__(self, postmaster, directory):
         self.data = os.path.join(directory, "perf.data")

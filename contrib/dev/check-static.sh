@@ -47,9 +47,9 @@ missing_tools()
 
 # Warnings of gcc and clang in addition to the Makefile's warnings.  The script
 # disables two warnings of clang.  The server's headers, configured for gcc, use
-# gnu_printf, which clang does not know.  text_collation.c has a varlena
-# inside a union.  This is a GNU extension, which the server uses in
-# PGAlignedBlock too.
+# gnu_printf, which clang does not know.  text_collation.c uses a GNU
+# extension: a varlena inside a union.  The server uses the same extension in
+# PGAlignedBlock.
 extra_warnings=(-Wmissing-prototypes -Wpointer-arith -Wvla -Wwrite-strings
 	-Wdeclaration-after-statement -Wformat-security)
 gcc_warnings=(-Wlogical-op -Wduplicated-cond

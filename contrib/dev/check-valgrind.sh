@@ -19,8 +19,9 @@ cd "$(dirname "$0")/../.." || exit 1
 
 major=${1:-15}
 
-# missing_valgrind: print the package valgrind if it is missing.  Valgrind
-# can be missing if server.sh does not build the server, but finds it built
+# missing_valgrind: print the package valgrind if it is missing.  If the
+# server is already built, server.sh installs no packages, so valgrind can be
+# missing
 missing_valgrind()
 {
 	# shellcheck disable=SC2317 # called by name

@@ -147,8 +147,8 @@ end_watcher()
 # run_lane TEST...: run each test that no other lane began, one after the other.
 # A lane is one of the processes that run tests at the same time.  A TEST is a
 # TAP file or "pg_regress".  To begin a test, the lane creates the test's
-# directory, and later writes the test's output and totals there.  If a signal
-# ends the lane, the lane first ends the running test.
+# directory.  Later the lane writes the test's output and totals to this
+# directory.  If a signal ends the lane, the lane first ends the running test.
 run_lane()
 {
 	local test='' dir

@@ -21,7 +21,8 @@ CREATE TABLE queries (
 	method			text
 );
 
--- demo.timed sets ptsort.sort to sort, and runs a query that returns one value.
+-- demo.timed sets ptsort.sort to the argument "sort", and runs a query that
+-- returns one value.
 CREATE FUNCTION timed(query text, sort text, OUT seconds numeric, OUT result text)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -34,7 +35,8 @@ BEGIN
 	PERFORM set_config('ptsort.sort', 'off', true);
 END $$;
 
--- demo.query runs a query with each sort, and returns a line about it.
+-- demo.query runs a query with the server's sort and with ptsort's, and returns
+-- a line about the query.
 CREATE FUNCTION query(label text, query text) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE

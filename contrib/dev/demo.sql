@@ -38,8 +38,8 @@ BEGIN
 	RETURN round(extract(epoch FROM clock_timestamp() - start), 3);
 END $$;
 
--- demo.digest reads a table through the only index with this order, and returns
--- a digest of the TIDs.
+-- demo.digest reads a table through its only index with the given order, and
+-- returns a digest of the TIDs.
 CREATE FUNCTION demo.digest(tab text, index_name text, ordering text)
 RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_sort = off SET enable_bitmapscan = off
@@ -62,7 +62,7 @@ BEGIN
 	RETURN result;
 END $$;
 
--- demo.built_by returns the builder of this index, according to ptsort.
+-- demo.built_by returns the builder of an index, according to ptsort.
 CREATE FUNCTION demo.built_by(index_name text) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -77,7 +77,8 @@ BEGIN
 		ELSE 'server' END;
 END $$;
 
--- demo.build builds one index with each builder, and returns a line about it.
+-- demo.build builds one index with each builder, and returns a line about both
+-- builds.
 CREATE PROCEDURE demo.build(tab text, label text, ordering text,
 	uniqueness text DEFAULT '', INOUT line text DEFAULT NULL)
 LANGUAGE plpgsql AS $$

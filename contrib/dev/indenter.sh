@@ -4,7 +4,8 @@
 # source package, and print its directory.  This tree follows the layout rules
 # of PostgreSQL 17.  The directory contains:
 #
-#   pgindent        the script        pg_bsd_indent   the program that it calls
+#   pgindent        the script
+#   pg_bsd_indent   the program that pgindent calls
 #   typedefs.list   the names of the server's types
 #
 # The indenter stays in build/indenter (PTSORT_SERVERS names another place).

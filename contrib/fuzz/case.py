@@ -123,7 +123,8 @@ class Case:
         self.must(index.drop())
 
     def _settings(self, table, number):
-        """Settings of ptsort's n-th build.  Builds are serial and parallel in turn."""
+        """Settings of ptsort's build with this number.  Serial and parallel builds
+        alternate."""
         return indexes.Settings(self.rng, table.n, parallel=number % 2 == 1)
 
     def _server_builds(self, statement):

@@ -70,9 +70,9 @@ class CopiedTable(tables.Table):
             yield "ALTER TABLE t ALTER %s SET STORAGE %s" % (name, storage)
 
     def history(self, session2_open):
-        """The history of any table, and then statements that lock rows in
-        several transactions.  Session 3 holds row locks while session 1 locks
-        or updates rows."""
+        """The history that every table has, and then statements that lock rows
+        in several transactions.  Session 3 holds row locks while session 1
+        locks or updates rows."""
         yield from super().history(session2_open)
         if self.temporary or self.rng.random() < 0.5:
             return
@@ -179,7 +179,7 @@ class Copy:
         return all(end.group(4) == "all of them" for end in self.ends)
 
     def check_ours(self, participants):
-        """Check that ptsort copied all tables with rows."""
+        """Check that ptsort copied every table that has rows."""
         for left in self.left:
             if left.group(2) != "empty table":
                 raise Failure("not copied: " + left.group(0))
@@ -207,8 +207,8 @@ class Copy:
 
 
 def displaced(session):
-    """The number of entries of the index "i" whose row precedes the previous
-    entry's row in the table."""
+    """Read the index "i" in order.  Returns the number of entries whose row
+    precedes the previous entry's row in the table."""
     count = 0
     for row in session.quiet("SELECT * FROM fz_built('i')").rows:
         before = (0, 0)
@@ -391,8 +391,8 @@ class CopyCase(Case):
         return seen
 
     def _copy_for_good(self, table, index):
-        """ptsort copies the table outside a transaction.  All sessions must see
-        the same rows before and after the copy."""
+        """ptsort copies the table outside a transaction block.  All sessions must
+        see the same rows before and after the copy."""
         before = self._seen()
         settings = indexes.Settings(self.rng, table.n,
                                     parallel=self.rng.random() < 0.7)

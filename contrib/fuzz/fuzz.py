@@ -28,7 +28,8 @@ BAD = re.compile(r"TRAP:|PANIC:|write past chunk end|was terminated by signal|"
                  r" leak(?:ed)?\b|was not closed|problem in (?:alloc|slab|gen)|"
                  r"server process .* exited with exit code [^01]")
 
-# Databases: name, options of CREATE DATABASE, true if its encoding is UTF-8.
+# For each database: its name, options of CREATE DATABASE, and True if the
+# encoding is UTF-8.
 DATABASES = (
     ("fuzz_c", "ENCODING utf8 LOCALE 'C.UTF-8'", True),
     ("fuzz_en", "ENCODING utf8 LOCALE 'en_US.utf8'", True),
@@ -128,7 +129,7 @@ class Log:
         self.offset = os.path.getsize(name) if name else 0
 
     def check(self):
-        """Raise Failure if the log has a bad new line."""
+        """Raise Failure if a new line of the log matches BAD."""
         if not self.name:
             return
         with open(self.name, "rb") as f:

@@ -112,7 +112,8 @@ class Index:
         return [(self.rng.choice(columns).name, "")]
 
     def _choose_include(self):
-        """INCLUDE columns: up to the limit, some columns several times."""
+        """INCLUDE columns.  A column may occur several times.  The index has at
+        most MAX_COLUMNS columns, including the keys."""
         rng = self.rng
         room = MAX_COLUMNS - len(self.keys)
         roll = rng.random()
@@ -129,9 +130,9 @@ class Index:
 
     def _widen(self):
         """Add columns until the entries reach a random width, between a few
-        hundred bytes and more than a third of a page.  The added columns are
-        the table's two widest, in random order, so that several values are
-        wide."""
+        hundred bytes and more than a third of a page.  Each added column is one
+        of the table's two widest columns (not counting columns over 130
+        bytes), so that several values are wide."""
         rng = self.rng
         target = rng.randint(300, 2800)
         columns = sorted((c for c in self.table.columns if c.kind.width <= 130),
@@ -273,5 +274,5 @@ class Settings:
 
 
 def set_all(values):
-    """The SET statements for a dictionary."""
+    """The SET statements for a dictionary of settings."""
     return "; ".join("SET %s = %s" % item for item in values.items())

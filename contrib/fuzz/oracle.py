@@ -104,8 +104,8 @@ def check_ptsort_built(outcome, participants):
 
 def compare_leaves(servers, ours, slices, same_statement, amcheck):
     """Compare the indexes of two successful builds.  Returns the number of
-    entries.  slices: the forced number of slices of a parallel build; None for
-    a serial build."""
+    entries.  slices: the setting ptsort_test.slices of a parallel build; None
+    for a serial build."""
     names = [[leaf.name for leaf in them.leaves] for them in (servers, ours)]
     if names[0] != names[1]:
         raise Failure("indexes %s, not %s" % (names[1], names[0]))
@@ -121,9 +121,10 @@ def compare_leaves(servers, ours, slices, same_statement, amcheck):
 
 
 def compare_trees(name, server, our, slices):
-    """ptsort's serial build must have the same pages as the server's build, and
-    a parallel build the same entries on about the same number of pages.
-    Returns False if only amcheck can tell whether the entries are right."""
+    """ptsort's serial build must have the same pages as the server's build.
+    ptsort's parallel build must have the same entries as the server's build, on
+    about the same number of pages.  Returns False if only amcheck can tell
+    whether the entries are right."""
     exact = True
     if slices is not None or our.pages() != server.pages():
         found = our.entries()
@@ -186,7 +187,8 @@ def words_of(error):
 def compare_errors(session, index, servers, ours, orderly):
     """Compare the errors of two builds, of which at least one failed.  Both must
     fail with the same message.  orderly: true if ptsort's build works in the
-    server's order: one process scans all rows, sorts all rows, then loads."""
+    server's order: one process scans all rows, sorts all rows, then loads
+    the index."""
     server, our = servers.error, ours.error
     if server is None or our is None:
         raise Failure("the server: %s, ptsort: %s" % (server, our))
@@ -221,7 +223,8 @@ def names_a_duplicate(session, index, error):
     if index.own_equality:
         return True
     keys = [what for what, how in index.keys]
-    # the arguments of one call must have one collation, but the keys may differ
+    # the arguments of one call must have the same collation, but the keys may
+    # have different collations
     shown = ", ".join("(CASE WHEN %s IS NOT DISTINCT FROM NULL THEN 'null' "
                       "ELSE format('%%s', %s) END) COLLATE \"C\"" % (key, key)
                       for key in keys)

@@ -3,11 +3,11 @@ compares each result with that of the same query when the server sorts.
 
 There are two kinds of queries.  In an *ordered* query rows may tie.  The
 server computes the rank (by dense_rank()) and the contents of each row once.
-Then each execution of the query, or of a part of it, must return rows in the
-order of their ranks, each row once and unchanged.  A *definite* query has the
-same result for every order of ties: it returns sums, counts and ids, and its
-last key is id.  ptsort and the server must return the same rows, in the same
-order if the query has an order.
+Then each execution of the query, with or without LIMIT and OFFSET, must return
+rows in the order of their ranks, each row once and unchanged.  A *definite*
+query has the same result for every order of ties: it returns sums, counts and
+ids, and its last key is id.  ptsort and the server must return the same rows,
+in the same order if the query has an order.
 """
 
 import collections
@@ -23,11 +23,11 @@ from totals import Totals
 
 MAX_ROWS = 5000
 SLOW_ROWS = 1500
-# Maximum number of rows for queries whose time is quadratic in this number.
+# Maximum number of rows for queries whose time is quadratic in the number of rows
 FEW_ROWS = 400
 # A limit that ends no query early.  It is for queries in which a row raised an
-# error when the server sorted.  With a smaller limit, the server's incremental
-# sort over an index may end before it reads that row, and so may ptsort's.
+# error when the server sorted.  With a smaller limit, an incremental sort over an
+# index may end before it reads that row, with ptsort and without ptsort.
 ALL_ROWS = 100000
 
 # ptsort's line about a sort.  ptsort.log_sort would send the line to the server's
@@ -510,7 +510,7 @@ def lines_of(answer):
 
 
 class QueryCase(Case):
-    """A table, its history, and many queries of it."""
+    """A table, its history, and many queries that read the table."""
 
     def _play_in_schema(self):
         table = tables.Table(self.rng, self.world)
@@ -523,8 +523,8 @@ class QueryCase(Case):
         for session, statement in table.history(self._snapshot_held):
             self._happen(session, statement)
         if table.partitioned and self.rng.random() < 0.7:
-            # with this index, a plan may merge the sorted partition with the
-            # other partitions
+            # with this index, a plan may read t_0 in order, sort the other
+            # partitions, and merge all of them
             column = self.rng.choice([c for c in table.columns if c.kind.key])
             self.must("CREATE INDEX ON t_0 (%s)" % column.name)
         if self.rng.random() < 0.7:

@@ -1,5 +1,6 @@
 """Random statements that build all indexes of a table: ptsort uses one scan for
-several indexes.  Then the server runs REINDEX, and the test compares each index."""
+several indexes.  Then the server runs REINDEX, and the test compares each index of
+ptsort with the server's index."""
 
 import re
 
@@ -50,8 +51,8 @@ class Member(indexes.Index):
 
     @property
     def plain(self):
-        """True if the index has an entry for every row and only columns as keys,
-        and is not an exclusion constraint.  Other indexes end a group of
+        """True if the index has an entry for every row, its keys are columns, and
+        it is not an exclusion constraint.  Any other index ends a group of
         indexes that share a scan."""
         return self.whole and self.constraint != "EXCLUDE" \
             and not any(what[0] == "(" for what, _ in self.keys)
@@ -116,7 +117,7 @@ class Rebuild:
 
 
 class Built:
-    """An index, or the leaf indexes below it, read from their pages."""
+    """The contents of an index, or of each leaf index below it."""
 
     def __init__(self, session, name):
         self.leaves = [oracle.Leaf(session, row) for row in
@@ -252,7 +253,7 @@ class RebuildCase(CopyCase):
         return settings
 
     def _before(self, table):
-        """Changes in the transaction before the statement."""
+        """Changes that the transaction makes before the statement."""
         rng = self.rng
         if table.target == "table" and rng.random() < 0.3:
             self.must("TRUNCATE t")

@@ -72,9 +72,9 @@ BEGIN
 	RETURN value;
 END $$;
 
--- Operator classes of users: one in backward order; one in which many different texts
--- are equal; one whose comparison is in another language; two with the server's own
--- comparisons under another name.
+-- User-defined operator classes: one sorts backward; in one, many different texts are
+-- equal; one has a comparison function in PL/pgSQL; two have the server's own
+-- comparison functions under other names.
 CREATE FUNCTION fz_backward(int4, int4) RETURNS int4
 IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql AS 'SELECT btint4cmp($2, $1)';
 CREATE FUNCTION fz_by_length(text, text) RETURNS int4

@@ -190,7 +190,7 @@ class Table:
 
     def rewrite(self):
         """A statement that writes a new file of the table; the caller must pass
-        it to rewritten() after running it."""
+        the statement to rewritten() after running it."""
         choices = ["VACUUM FULL t",
                    "ALTER TABLE t ADD z float8 DEFAULT (random() * 0); "
                    "ALTER TABLE t DROP z"]
@@ -200,7 +200,7 @@ class Table:
         return self.rng.choice(choices)
 
     def rewritten(self, statement):
-        """Record the changes of a statement that rewrote the table."""
+        """Record the changes made by a statement that rewrote the table."""
         if statement.endswith("UNLOGGED"):
             self.kind = "unlogged"
         elif statement.endswith("LOGGED"):
@@ -229,8 +229,8 @@ class Table:
             yield 1, statement
         events = rng.choice((0, 0, 1, 2, 4))
         if rng.random() < 0.2:
-            # old versions of rows changed after the snapshot are recently dead
-            # during index builds
+            # if a statement changes a row after the snapshot, the old version is
+            # recently dead during index builds
             yield 2, OLD_SNAPSHOT
             yield 1, self.update()
             events += 1

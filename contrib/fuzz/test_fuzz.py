@@ -97,7 +97,7 @@ class Trees(unittest.TestCase):
         self.assertTrue(oracle.compare_trees("i", a, a, None))
 
     def test_other_pages(self):
-        """Trees with and without posting lists are equal only for parallel
+        """compare_trees() ignores differences in posting lists only for parallel
         builds."""
         pages = two_leaves()
         high = bytes.fromhex(pages[1])
@@ -111,7 +111,8 @@ class Trees(unittest.TestCase):
         self.assertTrue(oracle.compare_trees("i", a, b, 0))
 
     def test_sizes(self):
-        """More leaves, and empty pages above them."""
+        """A tree with more leaves than the server's, and a tree with unused space
+        in the pages above the leaves."""
         a, b = tree.Tree(two_leaves()), tree.Tree(two_leaves())
         oracle.compare_sizes("i", a, b, 2)
         b.levels[-1] *= 4
@@ -223,7 +224,7 @@ class Answers(unittest.TestCase):
 
 
 class World:
-    """The parts of a world that statements need."""
+    """The attributes of fuzz.World that the generators of statements use."""
     name = "nowhere"
     utf8 = True
     factor = 1

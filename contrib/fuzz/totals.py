@@ -18,7 +18,7 @@ class Totals:
         self.started = time.monotonic()
 
     def note(self, outcome):
-        """Count the paths of a build."""
+        """Count the properties of a build."""
         for line in outcome.lines_of("building"):
             self.kinds["keys " + KEYS.search(line).group(1)] += 1
         for line in outcome.lines_of("built"):

@@ -17,7 +17,7 @@ LP_NORMAL = 1
 SIZE_MASK = 0x1FFF
 ALT_TID = 0x2000
 
-# The offset number in the TID, if ALT_TID is set
+# Bits of the offset number in the TID, if ALT_TID is set
 IS_POSTING = 0x2000
 COUNT_MASK = 0x0FFF
 
@@ -47,7 +47,8 @@ class Page:
         self.first = 0 if self.next == 0 else 1     # after the high key
 
     def comparable(self):
-        """Everything except block numbers, as a tuple."""
+        """The level, the flags, the free space, and the items, without block
+        numbers."""
         if self.flags & LEAF:
             items = [item[4:] for item in self.items[:self.first]]
             items += self.items[self.first:]

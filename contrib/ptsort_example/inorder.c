@@ -35,7 +35,7 @@
 
 PG_FUNCTION_INFO_V1(copy_in_order);
 
-/* Puts the rows that the active snapshot sees into the sort. */
+/* Puts into the sort the rows that the active snapshot sees. */
 static void
 put_rows(PtSort *sort, Relation source)
 {

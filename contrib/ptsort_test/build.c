@@ -5,10 +5,10 @@
  *	  ptsort_parallel.h.
  *
  * The test runs a build over an existing index and does not change the index.
- * The test reads the values of the first column, a bigint, counts them, adds
- * them up and checks their order.  In each callback, the test checks the
- * promises of ptsort_parallel.h about the process, the participant's number,
- * the argument and the memory context.
+ * The test reads the values of the index's first column, a bigint, counts
+ * them, adds them up and checks their order.  In each callback, the test
+ * checks the promises of ptsort_parallel.h about the process, the
+ * participant's number, the argument and the memory context.
  *
  *-------------------------------------------------------------------------
  */
@@ -56,7 +56,8 @@ typedef struct TestBuildSlice
 
 /*
  * Contents of PtParallel.shared.  Only one process writes each field.  The
- * array of turned_up(), a bool for each process, follows the slices.
+ * array that turned_up() returns, with a bool for each process, follows the
+ * slices.
  */
 typedef struct TestBuildShared
 {

@@ -4,10 +4,11 @@
  *	  Compares a sort's output with the sorted array.
  *
  * The array holds all rows, ordered by qsort with the operator class's
- * comparison.  At each position the sort must return a key equal to the
- * array's.  Each group of tuples with equal keys must have the same bytes as
- * the array's group; a stable sort must return the group in the order of the
- * puts.  Later reads in any direction must repeat the first read's results.
+ * comparison.  At each position, the sort must return a key equal to the
+ * array's key.  Each group of tuples with equal keys must have the same bytes
+ * as the array's group; a stable sort must return the group in the order of
+ * the puts.  Later reads in any direction must repeat the first read's
+ * results.
  *
  *-------------------------------------------------------------------------
  */

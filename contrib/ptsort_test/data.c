@@ -27,7 +27,7 @@
 /* If a test sets no number of distinct keys, all keys are below this value. */
 #define KEY_RANGE	(INT64CONST(1) << 62)
 
-/* Multiplying by this prime permutes the numbers of rows. */
+/* Multiplying by this prime permutes the row numbers. */
 #define STRIDE		1000003
 
 /* test_mix returns a hash of two numbers. */
@@ -120,7 +120,7 @@ make_uuid(uint64 number)
 	return PointerGetDatum(uuid);
 }
 
-/* Returns the payload: row and key, fill bytes, key and row. */
+/* Returns the payload: row number and key, fill bytes, key and row number. */
 static Datum
 make_payload(const TestData *data, int64 row)
 {

@@ -32,7 +32,10 @@
 /* Maximum size of a payload: memory holds several copies of a tuple */
 #define MAX_WIDTH		(64 * 1024 * 1024)
 
-/* Maximum share, so that the product of all shares and rows fits in an int64 */
+/*
+ * Maximum share, so that the sum of the shares times the number of rows fits
+ * in an int64
+ */
 #define MAX_WEIGHT		1000000
 
 /* Results of ptsort_test_sort(), summed over participants and sorts. */

@@ -347,7 +347,10 @@ make_scarce(FaultAction action)
 	}
 	if (full != 0)
 	{
-		/* after a short write to a segment, the server reports errno */
+		/*
+		 * If a write to a segment is short, the server reports errno, which
+		 * the write did not set.
+		 */
 		pg_atomic_write_u32(&fault_shared->half, full != FULL_SEGMENT);
 		pg_atomic_fetch_or_u32(&fault_shared->full, full);
 	}

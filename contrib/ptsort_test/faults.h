@@ -31,10 +31,10 @@ typedef enum FaultRole
 } FaultRole;
 
 /*
- * SharedPoint: a point that a process passed.  A process claims a slot with the
- * hash of the point's name.  Any process with the same hash may then write the
- * name, because all these processes write the same name.  So a process that
- * dies leaves no lock behind.
+ * SharedPoint: a point that a process passed.  A process claims a slot by
+ * storing the hash of the point's name.  Any process that passes the point may
+ * then write the name, because all these processes write the same name.  So a
+ * process that dies leaves no lock behind.
  */
 typedef struct SharedPoint
 {

@@ -3,11 +3,11 @@
  * full.c
  *	  Disks without space, and processes that cannot start.
  *
- * If the server preloads shortage.c, that library replaces system calls and
- * asks this file whether the calls must fail.  A full disk is full for all
- * processes, including the WAL writer.  This file asks the kernel which file a
- * descriptor refers to.  As on a real disk, the first write that does not fit
- * is short, and the next write fails.
+ * If the server preloads the library made from shortage.c, the library
+ * replaces system calls and asks this file whether the calls must fail.  A
+ * full disk is full for all processes, including the WAL writer.  This file
+ * asks the kernel which file a descriptor refers to.  As on a real disk, the
+ * first write that does not fit is short, and the next write fails.
  *
  *-------------------------------------------------------------------------
  */

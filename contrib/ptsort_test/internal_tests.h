@@ -16,7 +16,7 @@
 #include "ptsort_variant.h"
 #include "storage/sharedfileset.h"
 
-/* Maximum number of words of an entry: key, and tail of an exact key. */
+/* Maximum number of words of an entry: the key's, and an exact key's tail. */
 #define TEST_ENTRY_WORDS	(PTSORT_MAX_WORDS + 1)
 
 /* Maximum size of an index tuple with an exact key. */

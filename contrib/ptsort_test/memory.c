@@ -24,9 +24,9 @@
  * some versions, the functions return NULL and take no flags).  The compiler
  * recognizes the version by the types in the table.
  *
- * Action malloc: shortage.c calls malloc_fails() before the C library.  Only
- * blocks of contexts, new contexts and hash tables come from the C library, so
- * the C library makes few allocations.
+ * Action malloc: shortage.c calls malloc_fails() before it calls the C
+ * library.  Only blocks of contexts, new contexts and hash tables come from
+ * the C library, so the C library makes few allocations.
  *
  *-------------------------------------------------------------------------
  */
@@ -111,7 +111,7 @@ original(const MemoryContextMethods *methods)
 	elog(PANIC, "unknown kind of memory context");
 }
 
-/* Raises the server's error, for allocators that must raise it themselves. */
+/* Raises the out-of-memory error that some allocators raise themselves. */
 static void *
 raise_or_null(MemoryContext context, Size size, int flags)
 {

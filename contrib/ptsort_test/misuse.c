@@ -176,7 +176,7 @@ bad_operator(void)
 	(void) ptsort_begin_datum(INT4OID, INT4_PLUS, InvalidOid, false, &options);
 }
 
-/* Begins a sort of tuples of one int4 column by the given column. */
+/* Begins a sort by the given column; the tuples have only one int4 column. */
 static void
 begin_tuple(int nkeys, AttrNumber attnum)
 {
@@ -238,7 +238,7 @@ next_slice_of_putting(void)
 	(void) ptsort_next_slice(begin_with_two(false), &slice);
 }
 
-/* Writes a run of one value as the given participant. */
+/* As the given participant, writes a run of one value. */
 static void
 take_part(PtSortShared *shared, int participant)
 {
@@ -256,8 +256,8 @@ take_part(PtSortShared *shared, int participant)
 
 /*
  * Sorts as two of three participants: the leader's process and a worker.  Then
- * begins a leader's sort, which waits for the number of participants that the
- * caller passes.
+ * begins and performs a leader's sort, with the number of participants that
+ * the caller passes.
  */
 static PtSortShared *
 collect(PtSortRole role, int participants)
@@ -446,7 +446,10 @@ next_slice_of_leader(void)
 	(void) ptsort_next_slice(sort, &slice);
 }
 
-/* Begins a sort in slices, of one value, by this process alone. */
+/*
+ * Begins a merge in slices.  This process is the only participant, and its run
+ * has one value.
+ */
 static PtSort *
 begin_slices(void)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * misuse_kinds.c
- *	  The misuses of heap tuples for ptsort_test_misuse().
+ *	  ptsort_test_misuse(): the misuses of heap tuples.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,7 +34,7 @@ begin_datums(void)
 	return test_begin_int4(&options);
 }
 
-/* Begins a sort of rows of one int4 column in the order of the named index. */
+/* Begins a sort of rows with one int4 column, in the named index's order. */
 static PtSort *
 begin_heap(const char *index)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * misuse_variants.c
- *	  The misuses of ptsort_variant.h for ptsort_test_misuse().
+ *	  ptsort_test_misuse(): the misuses of ptsort_variant.h.
  *
  *-------------------------------------------------------------------------
  */

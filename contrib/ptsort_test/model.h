@@ -4,7 +4,7 @@
  *	  Declarations shared by the files of the model test.
  *
  *	  model.c		ptsort_test_model(): the SQL function
- *	  modelsource.c	the source of the tuples: a query's Sort
+ *	  modelsource.c	the source of the tuples: the input of a query's Sort
  *	  modelarray.c	the expected tuples: an array that the server sorted
  *	  modelsort.c	sorts with ptsort in all roles, compares the tuples
  *					with the array
@@ -27,7 +27,7 @@
 typedef enum ModelSpoil
 {
 	SPOIL_NOTHING,
-	SPOIL_DROP,					/* the test does not put one tuple */
+	SPOIL_DROP,					/* the test leaves out one tuple */
 	SPOIL_REPLACE,				/* the test replaces one tuple by another */
 	SPOIL_ORDER,				/* the first key's order is reversed */
 	SPOIL_NULLS,				/* nulls first and nulls last are swapped */
@@ -52,15 +52,15 @@ typedef struct ModelSettings
 } ModelSettings;
 
 /*
- * ModelSource: the input of a query's Sort, and the planner's keys of that
- * Sort.  The test can read the input any number of times.
+ * ModelSource: the input of a query's Sort, and the keys that the planner
+ * chose for the Sort.  The test can read the input any number of times.
  */
 typedef struct ModelSource
 {
 	QueryDesc  *query;
 	PlanState  *input;			/* the Sort's input */
 	bool		scan;			/* use the scan's slots, before projection */
-	TupleTableSlot *copy;		/* a slot of another kind, or NULL */
+	TupleTableSlot *copy;		/* slot for copies of tuples, or NULL */
 	TupleDesc	desc;
 	int			nkeys;
 	AttrNumber *attnums;
@@ -72,8 +72,8 @@ typedef struct ModelSource
 
 /*
  * ModelTuple: an expected tuple.  Its image must equal the image of the tuple
- * that ptsort returns.  An image is the bytes of a minimal tuple, or the bytes
- * of a value with its size.
+ * that ptsort returns.  An image is the bytes of a minimal tuple, or the size
+ * and the bytes of a value.
  */
 typedef struct ModelTuple
 {

@@ -3,12 +3,12 @@
  * modelarray.c
  *	  The expected tuples of the model test: the output of the server's sort.
  *
- * The server's tuplesort decides the order of keys.  The test finds groups of
- * equal keys by the operator class's comparison.  It sorts each group in the
- * order that ptsort promises: by the images' bytes or, if the sort is stable,
- * in the order of the puts.  So there is one right result, and the test
- * compares each tuple that ptsort returns with the array's tuple, byte by
- * byte.
+ * The server's tuplesort decides the order of keys.  The test uses the
+ * operator class's comparison to find groups of tuples with equal keys.  It
+ * sorts each group in the order that ptsort promises: by the images' bytes or,
+ * if the sort is stable, in the order of the puts.  So there is one right
+ * result, and the test compares each tuple that ptsort returns with the
+ * array's tuple, byte by byte.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,8 +33,8 @@ typedef struct PutTuple
 } PutTuple;
 
 /*
- * Head of a value's image.  A sort of values that is not stable returns equal
- * values in the order of their images.
+ * Head of a value's image.  If a sort of values is not stable, the sort
+ * returns equal values in the order of their images.
  */
 typedef struct ValueImage
 {
@@ -292,7 +292,7 @@ order_groups(ModelArray *array)
 	}
 }
 
-/* Returns the number of tuples that come out if n are put. */
+/* Returns the number of tuples that a sort of n tuples returns. */
 static int64
 count_wanted(const ModelSettings *settings, int64 n)
 {
@@ -300,8 +300,9 @@ count_wanted(const ModelSettings *settings, int64 n)
 }
 
 /*
- * model_is_put returns true if the test puts a tuple in this round.  The first
- * round has all tuples; a later round has all, half, a few or no tuples.
+ * model_is_put returns true if the test puts the tuple with the given number
+ * in the given round.  The first round has all tuples; a later round has all,
+ * half, a few or no tuples.
  */
 bool
 model_is_put(const ModelSettings *settings, int round, int64 number)

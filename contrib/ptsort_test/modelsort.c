@@ -28,8 +28,8 @@
 
 /*
  * Number of bytes that a context may keep after puts freed their memory: some
- * small blocks.  If puts left the values of hundreds of rows, the context
- * would be larger.
+ * small blocks.  If puts left the values of hundreds of rows in the context,
+ * the context would be larger.
  */
 #define PUTS_LEAVE		(64 * 1024)
 
@@ -140,8 +140,8 @@ close_sort(ModelSort *model)
 }
 
 /*
- * Puts a tuple by ptsort_put_tuple or ptsort_put_slot, or the tuple's value by
- * ptsort_put_datum.
+ * Puts a tuple with ptsort_put_tuple or ptsort_put_slot, or the tuple's value
+ * with ptsort_put_datum.
  */
 static void
 put_slot(ModelSort *model, TupleTableSlot *slot, int64 number)
@@ -164,7 +164,7 @@ put_slot(ModelSort *model, TupleTableSlot *slot, int64 number)
 	MemoryContextSwitchTo(caller);
 }
 
-/* Puts each tuple of the source into the sort of its participant. */
+/* Puts the tuples of the array's round, each into its participant's sort. */
 static void
 put_all(ModelArray *array, ModelSort *models)
 {
@@ -442,8 +442,8 @@ check_stats(ModelArray *array, const PtSortStats *stats)
 }
 
 /*
- * Sorts once.  In later rounds, the function sometimes reads only half of the
- * tuples, or does not even perform the sort.
+ * Sorts the tuples of one round.  In later rounds, the function sometimes
+ * reads only half of the tuples, or does not even perform the sort.
  */
 static void
 sort_round(ModelSort *model)
@@ -603,7 +603,7 @@ add_stats(PtSortStats *total, const PtSortStats *stats)
 	total->peak_memory = Max(total->peak_memory, stats->peak_memory);
 }
 
-/* Merges the runs as the leader; in slices, all participants merge. */
+/* Merges the runs as the leader or, in slices, as all participants. */
 static void
 merge_and_check(ModelArray *array, PtSortShared *shared, PtSortStats *stats)
 {
@@ -650,7 +650,7 @@ merge_and_check(ModelArray *array, PtSortShared *shared, PtSortStats *stats)
 	check_stats(array, stats);
 }
 
-/* model_sort sorts the array's source and compares the output. */
+/* model_sort sorts the source and compares the output with the array. */
 void
 model_sort(ModelArray *array, PtSortStats *stats)
 {

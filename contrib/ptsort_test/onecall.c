@@ -4,11 +4,11 @@
  *	  ptsort_test_parallel(): uses and misuses the interface of
  *	  ptsort_parallel.h.
  *
- * The test sorts rows of a table, or numbers, or both.  It computes a hash of
- * each tuple's keys, in the sort's output order, from a stream or from slices.
- * Each process writes the hashes of its slices to shared memory.  The function
- * returns a digest of all hashes.  The tests compute the expected digest in
- * SQL.
+ * The test sorts rows of a table, or numbers, or both.  It reads the sorted
+ * tuples from a stream or from slices, and computes a hash of each tuple's
+ * keys.  Each process writes the hashes of its slices to shared memory.  The
+ * function returns a digest of all hashes, in the sort's output order.  The
+ * tests compute the expected digest in SQL.
  *
  *-------------------------------------------------------------------------
  */
@@ -52,8 +52,8 @@ typedef struct Job
 	Oid			types[MAX_KEYS];
 	Oid			operators[MAX_KEYS];
 	Oid			collations[MAX_KEYS];
-	int64		fill;			/* number of values that fill puts */
-	bool		hold_back;		/* put keeps every tenth value for fill */
+	int64		fill;			/* number of values that fill() puts */
+	bool		hold_back;		/* put() keeps every 10th value for fill() */
 	int64		room;			/* number of hashes that fit in Shared */
 	char		fail[40];		/* failing callback and "leader" or "worker" */
 } Job;

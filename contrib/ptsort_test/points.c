@@ -1,15 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * points.c
- *	  Counts the named points of ptsort that processes pass, and makes
+ *	  Counts how often processes pass ptsort's named points, and makes
  *	  processes wait for each other.
  *
  *		ptsort_test.turns = 'point[:where] after point[:where][, ...]'
  *
- * A process that passes the first point waits until at least one process passed
- * the second point.  So a test decides which participant does the work,
- * independently of the scheduler.  Only passes since the launch of workers
- * count, because a build that starts over passes all points again.
+ * Each entry of the setting is a turn.  A process that passes the turn's first
+ * point waits until at least one process passed the second point.  So a test
+ * decides which participant does the work, independently of the scheduler.
+ * Only passes since the launch of workers count, because a build that starts
+ * over passes all points again.
  *
  * Turns work across processes only if the library is in
  * shared_preload_libraries: the counters are in memory that the postmaster's
@@ -258,7 +259,10 @@ wait_for(const Place *place)
 	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 												  TURN_TIMEOUT);
 
-	/* a late worker's build may fail while the leader registers the worker */
+	/*
+	 * If a build fails while the leader registers a worker, the worker starts
+	 * late.  So a worker looks for changes since the launch.
+	 */
 	uint32		changes = pg_atomic_read_u32(IsParallelWorker() ?
 											 &fault_shared->launched :
 											 &fault_shared->changes);

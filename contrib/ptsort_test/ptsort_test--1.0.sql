@@ -5,21 +5,22 @@
 --
 -- variant:        'datum': values of the first index column; 'tuple': rows of the
 --                 table, by the key columns; 'index': index tuples; 'heap': heap
---                 tuples of the table; 'record': the records of record.c, whose
---                 group, name and number are the columns
+--                 tuples of the table; 'record': the records of record.c (the
+--                 table's columns are the group, name and number)
 -- pattern:        order in which the test puts keys: random, ascending, descending,
 --                 permuted (each key once, in mixed order)
 -- distinct_keys:  number of different keys, 0 = no limit
--- null_every:     if n, about one key in n is null; 0 = no key is null
+-- null_every:     about one key in null_every is null; 0 = no key is null
 -- width:          minimum bytes of the payload, which is the table's last column
 -- workers:        number of workers; 0 = a serial sort
 -- shares:         relative number of rows of each participant, the leader's
 --                 process last
--- live_rows:      this row and later rows are dead to a unique index
+-- live_rows:      the row with this number and later rows are dead to a unique index
 -- slices:         all processes merge slices (a serial sort has one); the
 --                 leader's process merges only if it put rows
 -- stable:         equal tuples must come out in the order of the puts
--- bound:          number of tuples that the sort must return, the first in order
+-- bound:          the sort must return this number of tuples, the first ones in
+--                 order; 0 = all
 -- checksum:       checksum of all output tuples, in order
 -- filled_slices:  number of slices with tuples
 -- key:            kind of the sort's key (in parallel, of the leader's sort): exact,
@@ -61,11 +62,12 @@ AS 'MODULE_PATHNAME', 'ptsort_test_sort'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
 -- Uses one sort object for the given number of sorts, each of up to max_n generated
--- rows.  Resets the object between the sorts, at any stage.  If the function reads a
--- sort to its end, it compares the tuples with an array, as ptsort_test_sort() does.
+-- rows.  Ends each sort at a random stage, and then resets the object.  If the
+-- function reads a sort to its end, it compares the tuples with an array, as
+-- ptsort_test_sort() does.
 --
--- checked:        number of compared sorts; the function resets all other sorts earlier
--- most_memory:    bytes in the sort's memory contexts just after a reset
+-- checked:        number of sorts that the function read to the end and compared
+-- most_memory:    most bytes in the sort's memory contexts just after a reset
 CREATE FUNCTION ptsort_test_reset(
 	variant text,
 	index regclass,
@@ -86,8 +88,8 @@ AS 'MODULE_PATHNAME', 'ptsort_test_reset'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Sorts the input of the query's Sort node by the node's keys, with the server's
--- tuplesort and with ptsort.  Compares every tuple and, with random access, every
--- step of a walk in all directions.
+-- tuplesort and with ptsort.  Compares every tuple of the two outputs.  With random
+-- access, also compares every step of a walk forward and backward.
 --
 -- variant:       'tuple', or 'datum' for a query of one column
 -- slots:         'plan' for the slots that the executor would put into its sort,
@@ -164,7 +166,7 @@ CREATE FUNCTION ptsort_test_words(
 AS 'MODULE_PATHNAME', 'ptsort_test_words_index'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Like ptsort_test_words(), but for an ordering operator.
+-- Does the checks of ptsort_test_words() for an ordering operator instead of an index.
 CREATE FUNCTION ptsort_test_operator_words(
 	operator regoperator,
 	"values" anyarray,
@@ -176,8 +178,8 @@ CREATE FUNCTION ptsort_test_operator_words(
 AS 'MODULE_PATHNAME', 'ptsort_test_operator_words'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Appends each rest to each prefix, and compares all pairs of strings with the same
--- prefix by the index's key and by the operator class's comparison.
+-- Appends each rest to each prefix.  For all pairs of strings with the same prefix,
+-- compares the strings by the index's key and by the operator class's comparison.
 -- skips: true if the key finally has a comparison of its own.
 -- different: number of pairs for which the results differ.
 CREATE FUNCTION ptsort_test_prefixes(
@@ -216,8 +218,9 @@ CREATE FUNCTION ptsort_test_reserve(n int4, budget_kb int4,
 AS 'MODULE_PATHNAME', 'ptsort_test_reserve'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Passes the size as the named argument of the public headers; see sizes.c.  Returns
--- ok, a number, or a text that says that the argument's type cannot hold the size.
+-- Passes the size to the public interface as the argument with this name; see sizes.c.
+-- Returns ok, a number, or a text that says that the argument's type cannot hold the
+-- size.
 CREATE FUNCTION ptsort_test_size(argument text, size int8)
 RETURNS text
 AS 'MODULE_PATHNAME', 'ptsort_test_size'
@@ -244,8 +247,9 @@ AS 'MODULE_PATHNAME', 'ptsort_test_fault_points'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Returns the fault points that the processes of all sessions passed since a session
--- set ptsort_test.fault, with the number of passes by leaders and by workers.  Counts
--- only this session unless the library is in shared_preload_libraries.
+-- set ptsort_test.fault.  For each point, counts the passes by leaders and by workers.
+-- Counts only this session's passes unless the library is in
+-- shared_preload_libraries.
 CREATE FUNCTION ptsort_test_points(
 	OUT point text,
 	OUT leader bigint,
@@ -268,7 +272,7 @@ CREATE FUNCTION ptsort_test_faults(
 AS 'MODULE_PATHNAME', 'ptsort_test_faults'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Returns the number of allocations after the point of ptsort_test.fault.
+-- Returns the number of allocations after the point that ptsort_test.fault names.
 CREATE FUNCTION ptsort_test_allocations()
 RETURNS integer
 AS 'MODULE_PATHNAME', 'ptsort_test_allocations'
@@ -308,11 +312,12 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- reads:        number of tuples to read; in slices, the number of hashes that fit
 --               in shared memory
 -- ops:          a function that returns the callbacks
--- participants: processes that put tuples
+-- participants: number of processes that put tuples
 -- rows:         number of rows of the table
 -- tuples:       number of tuples put
--- digest:       digest of the keys in their output order, separated by |:
---               md5(string_agg(hashtext(keys)::text, ' ' ORDER BY ...))
+-- digest:       digest of the tuples in their output order:
+--               md5(string_agg(hashtext(keys)::text, ' ' ORDER BY ...)); in "keys",
+--               a | separates the keys of one tuple
 -- comparisons:  number of comparisons during the reads of the stream
 CREATE FUNCTION ptsort_test_parallel(
 	tab regclass,
@@ -344,9 +349,9 @@ RETURNS integer
 AS 'MODULE_PATHNAME', 'ptsort_test_take_segments'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Writes pieces of a temporary file at these offsets and reads the pieces.  If the
--- file is shared, the reads use another handle.  Returns the number of bytes that
--- differ from the written bytes.
+-- Writes pieces of the given size at the given offsets of a temporary file, and reads
+-- the pieces.  If the file is shared, the reads use another handle.  Returns the
+-- number of bytes that differ from the written bytes.
 CREATE FUNCTION ptsort_test_file(shared boolean, size integer, offsets bigint[])
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'ptsort_test_file'

@@ -92,14 +92,14 @@ typedef struct TestSpec
 	int64		expected_tuples;	/* see PtSortOptions */
 	int			sorts;			/* number of concurrent sorts */
 	int			nshares;		/* number of participants; 0: serial */
-	int			max_participants;	/* room in the shared blocks */
+	int			max_participants;	/* that fit in the shared blocks */
 	int64		share_end[MAX_SHARES];	/* end of share i's rows */
 	TestData	data;
 } TestSpec;
 
 /*
- * TestTuple: a tuple of any kind.  It is null, or has a value or a pointer to a
- * tuple.
+ * TestTuple: a tuple of any kind.  The struct holds a null, the value of a
+ * datum, or a pointer to the tuple.
  */
 typedef struct TestTuple
 {
@@ -177,8 +177,8 @@ typedef struct TestChecker
 	int64		n;				/* expected tuples */
 	int64		all;			/* tuples in the array */
 	int64		next;			/* index of the next tuple */
-	uint64	   *digests;		/* of the tuples so far */
-	uint64		group_balance;	/* digests of actual - expected tuples */
+	uint64	   *digests;		/* of the tuples checked so far */
+	uint64		group_balance;	/* digests: actual minus expected */
 	uint64		checksum;
 	int64		data_bytes;
 } TestChecker;
@@ -233,7 +233,7 @@ typedef struct TestSlices
 {
 	int64		filled;			/* number of slices with tuples */
 	int64		smallest;		/* number of tuples in the smallest slice with
-								 * tuples, of all sorts */
+								 * tuples, over all concurrent sorts */
 	int64		largest;
 } TestSlices;
 

@@ -4,8 +4,8 @@
  *	  ptsort_test_reserve(): builds tuples in the sort's own memory.
  *
  * The test puts tuples of random sizes in two steps (ptsort_reserve() and
- * ptsort_commit()) or in one step (ptsort_put()).  Sometimes the test does not
- * use a place that it reserved, on purpose or because of an error.
+ * ptsort_commit()) or in one step (ptsort_put()).  Sometimes, on purpose
+ * or because of an error, the test does not use a place that it reserved.
  *
  *-------------------------------------------------------------------------
  */

@@ -7,7 +7,8 @@
  * The test puts a table's rows into a sort of ptsort and a sort of the server.
  * At each position, the two sorts must return equal keys.  Each group of tuples
  * whose order the server leaves open must have the same bytes in both sorts.
- * ptsort must also return such a group in the order that ptsort promises.
+ * ptsort must also return the group's tuples in the order that ptsort
+ * promises.
  *
  *-------------------------------------------------------------------------
  */

@@ -170,7 +170,7 @@ test_begin(TestShape *shape, const PtSortOptions *options)
 	pg_unreachable();
 }
 
-/* Makes a row of the sort_number'th sort in shape->values and the slot. */
+/* Fills shape->values and the slot with a row of the sort_number'th sort. */
 static void
 make_row(TestShape *shape, int64 row, int sort_number)
 {
@@ -210,8 +210,8 @@ make_tid(int64 row, ItemPointer tid)
 
 /*
  * Puts the row as a tuple, by ptsort_put_slot or ptsort_put_tuple.  Half of
- * the tuples have a header like that of a table's row, which must not affect
- * the sort.
+ * the tuples have a header like that of a table's row; the header must not
+ * affect the sort.
  */
 static void
 put_tuple(TestShape *shape, PtSort *sort, int64 row)
@@ -238,7 +238,7 @@ put_tuple(TestShape *shape, PtSort *sort, int64 row)
 
 /*
  * Makes a record from the row's columns.  The record's name is a suffix of the
- * second column's value.  The numbers of records differ in both halves.
+ * second column's value.  Both 32-bit halves of the records' numbers vary.
  */
 static void
 make_record(TestShape *shape, int64 row, TestRecord *record)
@@ -508,7 +508,7 @@ test_compare(TestShape *shape, const TestTuple *a, const TestTuple *b)
 	return ItemPointerCompare(tid_of(shape, a), tid_of(shape, b));
 }
 
-/* test_bytes returns the bytes of a tuple that a sort must preserve. */
+/* test_bytes returns those bytes of a tuple that a sort must preserve. */
 const char *
 test_bytes(TestShape *shape, const TestTuple *tuple, Size *size)
 {

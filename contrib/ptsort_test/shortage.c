@@ -180,8 +180,8 @@ EXPORT int	fallocate64(int fd, int mode, off64_t offset, off64_t size)
 #endif
 
 /*
- * Memory.  dlsym itself allocates memory, so these functions call the C
- * library's functions by their internal names.
+ * Memory.  dlsym itself allocates memory, so malloc(), calloc() and realloc()
+ * call the C library's functions by the library's internal names.
  */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t n, size_t size);

@@ -28,10 +28,7 @@
 #include "ptsort_parallel.h"
 #include "ptsort_test.h"
 
-/*
- * More tuples than a sort has room for at first, while the sort does not trust
- * an estimate
- */
+/* More tuples than a sort has room for before it trusts an estimate */
 #define TUPLES		200000
 
 /* Number of values that each participant of ptsort_parallel() puts */

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * tableam.c
- *	  A table access method that cannot scan in parallel, like Citus's columnar
- *	  method.
+ *	  Like Citus's columnar method, this table access method cannot scan in
+ *	  parallel.
  *
  * The method has heap's functions, except for those in this file.  The
  * method's function for the size of a parallel scan raises an error, and a

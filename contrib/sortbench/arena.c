@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * arena.c
- *	  Memory that all participants share, for all records.
+ *	  Memory that holds all records and that all participants share.
  *
- * The arena is a file without a name in memory (memfd_create), not a segment
- * of dynamic shared memory.  So /dev/shm does not limit the arena's size, and
- * the kernel can use huge pages, which reduce TLB misses when participants
- * gather records.  Each participant allocates the memory for the records that
- * it reads (arena_fill), so that participants allocate in parallel.
+ * The arena is an unnamed file in memory (memfd_create), not a segment of
+ * dynamic shared memory.  So /dev/shm does not limit the arena's size, and the
+ * kernel can use huge pages, which reduce TLB misses when participants gather
+ * records.  Each participant allocates the memory for the records that it
+ * reads (arena_fill), so that participants allocate in parallel.
  *
  * Each process unmaps the arena at the end of the memory context in which it
  * mapped the arena.  The kernel frees the arena when no process uses it.

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * arena.h
- *	  Memory that all participants share, for all records.
+ *	  Memory that holds all records and that all participants share.
  *
  *-------------------------------------------------------------------------
  */

@@ -28,8 +28,9 @@
  * To skew a key, the generator replaces the key's first bits (in ASCII records,
  * bytes) with those of another record's key.  It replaces a random number of
  * bits, up to 6 bytes.  Only the number of bits in the record's number decides
- * which other record the generator uses.  So the number of other records grows
- * slowly with the file.  The generator leaves a quarter of the keys unchanged.
+ * which other record the generator uses.  So the number of these other records
+ * grows slowly with the number of all records.  The generator leaves a quarter
+ * of the keys unchanged.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,7 +44,7 @@
 
 #define WIDE(high, low) ((uint128) UINT64CONST(high) << 64 | UINT64CONST(low))
 
-/* The generator replaces x (initially 0) with FACTOR * x + SUMMAND. */
+/* Each step sets the random number x (initially 0) to FACTOR * x + SUMMAND. */
 #define FACTOR		WIDE(0x2360ED051FC65DA4, 0x4385DF649FCCF645)
 #define SUMMAND		WIDE(0x4A696D4772617952, 0x4950202020202001)
 

@@ -59,7 +59,7 @@ diary_launched(Diary *diary, double since)
 	diary->begun = true;
 }
 
-/* diary_turn ends the current phase, and begins this phase. */
+/* diary_turn ends the current phase, and begins the given phase. */
 void
 diary_turn(Diary *diary, Phase phase)
 {

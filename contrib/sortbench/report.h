@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * report.h
- *	  Records the phases and I/O times of a sort while it runs.
+ *	  Record the phases and I/O times of a running sort.
  *
  *-------------------------------------------------------------------------
  */

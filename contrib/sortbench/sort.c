@@ -240,7 +240,7 @@ note_result(const Job *job, const PtParallelResult *result)
 	report->passes = job->pointers || report->temp_bytes == 0 ? 1 : 2;
 }
 
-/* Copies the phases that happened.  Keeps the other phases in "into". */
+/* Copies the phases that happened, and leaves the rest of "into" unchanged. */
 static void
 note_diary(Diary *into, const Diary *from)
 {

@@ -70,7 +70,7 @@ require_memory(const Job *job)
 						   job->workers, least / 1024 + 1)));
 }
 
-/* Chooses one or two passes, by the argument "passes" and the memory. */
+/* Chooses one or two passes, depending on argument "passes" and the memory. */
 static void
 choose_way(Job *job, int passes)
 {

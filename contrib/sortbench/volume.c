@@ -279,7 +279,7 @@ disk_expect(Disk *disk, int64 offset, int64 size)
 
 /*
  * Writes at most this number of bytes.  With direct I/O, whole blocks bypass
- * the cache, and bytes before and after them go through it.
+ * the cache, and bytes before and after these blocks go through the cache.
  */
 static ssize_t
 write_part(const Disk *disk, int file, const char *from, int64 size,

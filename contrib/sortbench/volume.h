@@ -11,7 +11,7 @@
  * read any range of bytes with direct I/O.  disk_write() bypasses the cache
  * only for whole blocks that are block-aligned in memory.  Each byte's offset
  * within a block must therefore be the same in memory and in the volume.  Each
- * output file must begin at a block.
+ * output file must begin at a block boundary.
  *
  *-------------------------------------------------------------------------
  */

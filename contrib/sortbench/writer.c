@@ -12,7 +12,10 @@
 /* Minimum number of bytes to write back at a time. */
 #define FLUSH_SIZE		((int64) 8 * 1024 * 1024)
 
-/* Size of a buffer for whole records, and for partial blocks of direct I/O. */
+/*
+ * Size of a buffer for whole records.  With direct I/O, the buffer also has
+ * room for partial blocks.
+ */
 static int64
 buffer_size(const Volume *volume, int record_size)
 {
@@ -22,7 +25,7 @@ buffer_size(const Volume *volume, int record_size)
 	return volume->direct ? size + 2 * BLOCK_SIZE : size;
 }
 
-/* writer_memory returns the memory that a writer allocates. */
+/* writer_memory returns the number of bytes that a writer allocates. */
 Size
 writer_memory(const Volume *volume, int record_size)
 {
@@ -44,7 +47,7 @@ writer_init(Writer *writer, Disk *disk, int record_size)
 
 /*
  * writer_seek sets the place in the volume for the next record.  With direct
- * I/O, the record gets the same offset within a block in the buffer as in the
+ * I/O, the record's offset within a block is the same in the buffer and in the
  * volume.
  */
 void

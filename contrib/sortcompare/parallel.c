@@ -6,8 +6,8 @@
  * Every process loads its share of the rows, and waits until all processes
  * loaded their shares.  Then each process puts its rows and performs the sort.
  * Finally the leader reads the merged rows, or every process reads slices of
- * them.  The time of get, but not its CPU time, includes waiting for other
- * processes.
+ * these rows.  The elapsed time of get includes waiting for other processes;
+ * the CPU time of get does not.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,7 +47,7 @@ typedef struct Team
 
 extern PGDLLEXPORT void sortcompare_worker(dsm_segment *segment, shm_toc *toc);
 
-/* Adds the statistics that a sort reports. */
+/* Adds a sort's statistics to the results of its process. */
 static void
 add_said(Share *share, PtSort *sort)
 {
@@ -103,7 +103,7 @@ read_slices(Team *team, PtSort *sort, Reader *reader, Parts *parts)
 	}
 }
 
-/* Merges and reads the runs; each process that reads calls this function. */
+/* Merges runs and reads rows, in the leader or in all processes. */
 static void
 read_runs(Team *team, const PtSortOptions *options, Rows *rows, int number,
 		  Reader *reader)
@@ -200,9 +200,9 @@ join_slices(Team *team, Reader *reader)
 }
 
 /*
- * sort_in_parallel sorts the job's table with this number of workers.  It sets
- * shares[] to the results of the processes, the leader first, and reader to
- * the checksum of all rows.
+ * sort_in_parallel sorts the job's table with the given number of workers.  It
+ * stores each process's results in shares[] (shares[0] is the leader's), and
+ * the checksum of all rows in *reader.
  */
 void
 sort_in_parallel(const Job *job, int workers, bool slices, Share *shares,

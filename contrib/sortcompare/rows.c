@@ -6,8 +6,8 @@
  * The times of the engines do not include the scan.  Both engines get slots as
  * a scan returns them: of the table's kind, with a tuple that is not deformed.
  * The tuples lie one after the other in memory, as they do on pages.  The slot
- * pins one page all the time, so that storing a tuple costs as much as in a
- * scan within a page.
+ * pins one page all the time, so that storing a tuple in the slot costs as
+ * much as in a scan that stays on one page.
  *
  *-------------------------------------------------------------------------
  */
@@ -64,7 +64,7 @@ add_row(Rows *rows, HeapTuple tuple)
 	memcpy(row->data, tuple->t_data, tuple->t_len);
 }
 
-/* Hashes a key's bytes; equal keys in these tables have equal bytes. */
+/* Hashes a key's bytes; in the tested tables, equal keys have equal bytes. */
 static uint64
 hash_key(Datum value, bool isnull, int16 typlen, bool typbyval)
 {
@@ -81,7 +81,7 @@ hash_key(Datum value, bool isnull, int16 typlen, bool typbyval)
 							   typlen, 0);
 }
 
-/* Writes the hash of a row's keys into its first column, for each row. */
+/* Overwrites each row's first column with the hash of the row's keys. */
 static void
 tag_rows(Rows *rows, const Job *job)
 {
@@ -113,7 +113,7 @@ tag_rows(Rows *rows, const Job *job)
 	}
 }
 
-/* Extracts the values for a datum sort; by-reference values stay in rows. */
+/* Extracts the values for a datum sort; by-reference values point into rows. */
 static void
 extract_values(Rows *rows, const Job *job)
 {
@@ -202,7 +202,7 @@ rows_unload(Rows *rows)
 	MemoryContextDelete(rows->context);
 }
 
-/* reader_open initializes a reader for a sort of these rows. */
+/* reader_open initializes a reader for a sort of the given rows. */
 void
 reader_open(Reader *reader, const Job *job, const Rows *rows)
 {

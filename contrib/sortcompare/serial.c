@@ -142,7 +142,7 @@ sort_rows(const Engine *engine, const Job *job, Rows *rows, Reader *reader,
  * object between the groups, as an incremental sort does.  If job->anew is
  * true, it begins a new sort for each group instead.  Reading clocks between
  * the parts of small sorts would cost more than the sorts, so put_ms includes
- * all time.
+ * the time of all parts.
  */
 void
 sort_groups(const Engine *engine, const Job *job, Rows *rows, Reader *reader,

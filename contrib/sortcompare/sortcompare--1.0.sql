@@ -1,31 +1,33 @@
 \echo Use "CREATE EXTENSION sortcompare" to load this file. \quit
 
--- Loads the rows of a table into memory, then sorts them once for each engine
--- in the list, in the order of the list.  An engine is 'server' (tuplesort) or
--- 'ptsort'.  Returns one row for each sort.  The table must be a heap table
--- whose first column is of type bigint and not null.  In memory, the function
--- overwrites this column with a hash of the row's keys, and computes the
--- checksum from the hashes of the sorted rows.
+-- Loads the rows of a table into memory, then sorts them once with each of the
+-- engines, in the given order.  An engine is 'server' (tuplesort) or 'ptsort'.
+-- Returns one row for each sort.  The table must be a heap table whose first
+-- column is of type bigint and not null.  In memory, the function overwrites
+-- this column with a hash of the row's keys, and computes the checksum from
+-- the hashes of the sorted rows.
 --
 -- columns:        the keys, ascending, nulls last
 -- collations:     the keys' collations; null or 0 means the column's collation
--- kind:           'tuple' sorts rows, 'datum' values of one column
+-- kind:           'tuple' sorts rows, 'datum' sorts values of one column
 -- budget_kb:      memory for the sort
 -- bound:          number of rows to read; 0 is all
 -- group_rows:     number of rows in a group; 0 is all rows.  Each group is sorted
---                 separately, and put_ms then includes all time
+--                 separately, and put_ms then includes the time of all parts
 -- random_access:  read forward and backward, rescan, and read forward again
--- told:           tell ptsort the number of rows, as an executor could
--- stable:         ptsort keeps rows with equal keys in the order of put, and
---                 not in the order of their bytes
+-- told:           tell ptsort the number of rows, as the executor could
+-- stable:         ptsort keeps rows with equal keys in the order of the puts,
+--                 and not in the order of their bytes
 -- anew:           begin and end a sort for each group; if false, reset one sort
+--                 between the groups
 --
 -- put, perform, get, end: times of the parts of the sort; put includes begin.
 --                 *_ms is elapsed time, *_cpu is this process's CPU time, in ms
 -- memory:         peak memory in bytes of the sort's memory contexts, sampled
 --                 often during put and get, and at the end of perform
 -- memory_said:    peak memory that the sort reports: ptsort's peak_memory, or
---                 the server's EXPLAIN figure if it used no temporary files
+--                 the server's EXPLAIN figure if the server used no temporary
+--                 files
 -- rss:            growth of the process's peak memory (VmHWM) in bytes
 -- temp:           maximum bytes in temporary files
 -- comparisons:    calls of comparison functions; null for the server
@@ -68,8 +70,9 @@ REVOKE ALL ON FUNCTION sortcompare FROM PUBLIC;
 -- share of the rows, waits for all processes, puts its rows and performs the
 -- sort.  Then the leader reads the merged rows (reading is 'leader'), or all
 -- processes read slices ('slices').  Returns one row for each process; workers
--- have participant > 0.  memory and temp are the figures of this process.  Only
--- the leader's row has tuples and checksum, which cover all rows.
+-- have participant > 0.  memory and temp are the figures of the row's process.
+-- Only the leader's row has values for tuples and checksum; these values cover
+-- all sorted rows.
 CREATE FUNCTION sortcompare_parallel(
 	tablename pg_catalog.regclass,
 	columns pg_catalog.name[],

@@ -174,7 +174,7 @@ answer_number(Answer *answer, int64 value, bool known)
 	answer->n++;
 }
 
-/* Adds the times of all parts, then their CPU times. */
+/* Appends the elapsed times of all parts to the answer, then the CPU times. */
 static void
 answer_parts(Answer *answer, const Parts *parts)
 {
@@ -223,7 +223,7 @@ process_memory(const char *field)
 	return found;
 }
 
-/* Sorts once, in a separate memory context, and forms the result's row. */
+/* Sorts the rows in a separate memory context, and forms the result's row. */
 static void
 run_engine(const Engine *engine, const Job *job, Rows *rows, Answer *answer)
 {

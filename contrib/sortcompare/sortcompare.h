@@ -3,10 +3,10 @@
  * sortcompare.h
  *	  Common declarations for the files of sortcompare.
  *
- * A Job describes a sort.  Rows are the rows in memory, an Engine is one of
- * the two sorts, a Reader checks the sorted rows, and Parts are the times of a
- * sort.  Engines put and read many rows in one call, so that their loops call
- * the sort directly, without a function pointer.
+ * A Job describes a sort.  Rows are the rows in memory, an Engine is the
+ * server's sort or ptsort's, a Reader checks the sorted rows, and Parts are
+ * the times of a sort.  Engines put and read many rows in one call, so that
+ * their loops call the sort directly, without a function pointer.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,7 +35,7 @@ typedef struct Job
 	int64		budget;			/* bytes */
 	int64		bound;			/* number of tuples to read; 0 is all */
 	int64		group_rows;		/* number of rows in one sort; 0 is all */
-	bool		anew;			/* begin a sort for each group, do not reset */
+	bool		anew;			/* begin a new sort instead of a reset */
 	bool		random_access;
 	bool		stable;			/* ptsort keeps equal keys in put order */
 	bool		told;			/* tell ptsort the number of rows */
@@ -101,7 +101,7 @@ typedef struct Parts
 	int64		memory;			/* peak memory of the sort, by sampling */
 } Parts;
 
-/* One of the two sorts. */
+/* The server's sort or ptsort's. */
 typedef struct Engine
 {
 	const char *name;

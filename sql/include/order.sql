@@ -1,10 +1,10 @@
 -- For tests that compare only the order of an index, and not its pages:
 -- ptsort's order must be the server's.  These tests are faster than those of
--- same.sql.  They need the extensions ptsort and amcheck, and ptsort in the
--- session.
+-- same.sql.  Tests that include order.sql need the extensions ptsort and
+-- amcheck, and a session that loaded ptsort.
 
--- Returns a digest of the table's rows in the order of an index.  No other
--- index may have the same order.
+-- Returns a digest of the table's rows in the order of an index.  Only one
+-- index of the table may have this order.
 CREATE OR REPLACE FUNCTION rows_by_index(tbl text, name text, columns text, condition text)
 RETURNS text
 LANGUAGE plpgsql
@@ -27,7 +27,7 @@ END $$;
 CREATE SEQUENCE IF NOT EXISTS same_order_calls;
 
 -- Runs CREATE kind INDEX ON tbl (columns) rest, once by the server and once by
--- ptsort with each of these settings ("name = value, ...", including
+-- ptsort with each element of settings ("name = value, ...", including
 -- ptsort.parallel_workers).  Returns 'same', or the difference.  condition is
 -- the predicate of a partial index.
 CREATE OR REPLACE FUNCTION same_order(tbl text, columns text, settings text[],

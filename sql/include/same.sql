@@ -22,8 +22,8 @@ BEGIN
 END $$;
 
 -- Returns the contents of the tree.  shape has data of the metapage.  pages is
--- a digest of all pages, level by level from the root and from left to right,
--- with everything except block numbers.  keys is a digest of (key, TID) of all
+-- a digest of everything on the pages except block numbers, level by level
+-- from the root and from left to right.  keys is a digest of (key, TID) of all
 -- entries in order; pages and posting lists do not affect this digest.
 CREATE OR REPLACE FUNCTION tree(index text, want_keys bool, OUT shape text, OUT pages text,
 	OUT keys text, OUT entries int8, OUT leaves int8)
@@ -81,7 +81,8 @@ END $$;
 
 -- Runs CREATE kind INDEX ON tbl what; returns 'same', or the difference.  A
 -- serial build must write the server's pages.  A parallel build must write the
--- server's keys, and its number of leaves must be within one percent.
+-- server's keys, and its number of leaves must be within one percent of the
+-- server's.
 CREATE OR REPLACE FUNCTION same(tbl text, what text, kind text DEFAULT '',
 	participants int DEFAULT 1)
 RETURNS text

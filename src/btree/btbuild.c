@@ -10,10 +10,10 @@
  *
  * If there are workers, the leader turns the candidates in the request into
  * siblings (btbuild.h), and the scan also puts tuples into a sort for each
- * sibling.  A build that loads waiting runs does not scan.
+ * sibling.  A build that loads waiting runs does not scan the table.
  *
  * If a collation contradicts its tables (text_rank.h), the sort fails.  Then
- * the leader empties the index and starts over without the tables.
+ * the leader empties the index and starts over without these tables.
  *
  *-------------------------------------------------------------------------
  */

@@ -38,8 +38,8 @@
 #define MAX_SIBLINGS	(MAX_INDEXES_PER_SCAN - 1)
 
 /*
- * WaitingRuns: runs that wait for the build of one index.  The fields before
- * index_id must be equal in the builds that write and load the runs.
+ * WaitingRuns: runs that wait for the build of one index.  The writing build
+ * and the loading build must agree on the values of the fields before index_id.
  */
 typedef struct WaitingRuns
 {
@@ -102,8 +102,8 @@ siblings_sorts(dsm_segment *segment)
 
 /*
  * siblings_describe sets the fields of *runs that precede 'is_unique'.  Equal
- * fields do not prove that the table still has the same rows.  So the caller
- * must run no user code between the builds that write and load the runs.
+ * fields in two builds do not prove that the table's rows did not change.  So
+ * the caller must run no user code between writing and loading the runs.
  */
 extern void siblings_describe(WaitingRuns *runs, Relation heap);
 

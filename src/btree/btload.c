@@ -10,8 +10,8 @@
  * its own.  Its first leaf has no left sibling and no low key yet: the low key
  * is the high key of the previous slice.  The slice's last leaf is still open.
  * So the participant that loads the slice keeps both leaves in the shared
- * block, not in the file.  It writes the downlinks of all leaves except the
- * first to a temporary file, the list of the slice.  The leader goes over the
+ * block, not in the file.  It writes a temporary file, the slice's list, with
+ * the downlinks of all leaves except the first.  The leader goes over the
  * slices in order.  It writes the first leaf, adds the list to level 1, and
  * adds the next slice's first tuple to the last leaf.  That tuple becomes the
  * high key, as at any other page boundary.
@@ -134,8 +134,8 @@ btload_shared_init(Team *team, int processes, int slices)
 
 	/*
 	 * Reserve the metapage's block, but leave the file empty until the load
-	 * begins.  So if a function that the index calls runs the planner during
-	 * the scan, the planner raises the same error as in a server build.
+	 * begins.  So if one of the index's functions runs the planner during the
+	 * scan, the planner raises the same error as in a server build.
 	 */
 	pg_atomic_write_u64(&shared->file.nblocks, BTREE_METAPAGE + 1);
 	pg_atomic_init_u64(&shared->tuples, 0);
@@ -305,7 +305,7 @@ level_next_page(BtLevel *level)
 	level->open = next;
 }
 
-/* Add a tuple to the level.  Its posting list takes 'extra' bytes. */
+/* Add a tuple to the level.  The tuple's posting list takes 'extra' bytes. */
 static void
 level_add(BtLevel *level, IndexTuple itup, Size extra)
 {

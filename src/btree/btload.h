@@ -6,8 +6,8 @@
  * The sort cuts the ordered stream of tuples into consecutive slices, possibly
  * in the middle of equal keys.  Participants load slices in any order and at
  * the same time; none waits for a neighbouring slice.  A participant writes a
- * slice's leaves immediately, except the first leaf and the last leaf, because
- * their neighbours are not known yet.  After all slices are loaded, the leader
+ * slice's leaves immediately, but not the first leaf and the last leaf, whose
+ * neighbours are not known yet.  After all slices are loaded, the leader
  * stitches them together and adds the rest of the tree.  A sole participant
  * loads the slices in index order.
  *
@@ -74,7 +74,7 @@ extern void btload_add_entries(BtLoad *load, const KeyPack *pack,
 
 /*
  * btload_report adds this participant's unreported tuples to the count of all
- * participants, and returns that count.
+ * participants' tuples, and returns that count.
  */
 extern int64 btload_report(BtLoad *load);
 

@@ -189,7 +189,7 @@ add_with_nulls(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
 /*
  * Add up to n entries; the caller checked that there is room for them.  Stops
  * before an entry with nulls.  If 'deduplicate' is true, also stops before an
- * entry with the same key as the next entry.  Returns the number of entries
+ * entry with the same key as its successor.  Returns the number of entries
  * added.
  */
 static pg_attribute_always_inline int

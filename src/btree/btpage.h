@@ -4,8 +4,8 @@
  *	  Forms nbtree pages from tuples that arrive in index order.
  *
  * btload builds a page in private memory.  While the page is open, the slot of
- * the high key (P_HIKEY) is reserved and data starts at P_FIRSTKEY.  btload
- * knows only when it closes a page whether the page gets a high key: the
+ * the high key (P_HIKEY) is reserved and data starts at P_FIRSTKEY.  Until
+ * btload closes a page, it does not know whether the page gets a high key: the
  * rightmost page of a level has none.
  *
  * Deduplication: a BtPending collects the heap TIDs of equal tuples for one
@@ -14,8 +14,8 @@
  *
  * The sort returns tuples of exact keys as entries, which hold the whole key
  * and the heap TID (key_pack.h).  A few shifts and stores make the index tuple
- * in its place on the page, and comparing keys compares bits.  Both are far
- * cheaper than copying and comparing index tuples.  Posting lists need a
+ * in its place on the page, and comparing keys means comparing bits.  Both are
+ * far cheaper than copying and comparing index tuples.  Posting lists need a
  * buffer, and so do tuples with nulls, because nulls move the other columns.
  * In all functions, 'entries' points to n entries in index order.
  *
@@ -85,8 +85,8 @@ extern void btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno,
 						uint32 level);
 
 /*
- * btpage_add adds a tuple of MAXALIGN'ed size 'size', whose posting list takes
- * 'extra' bytes.  Returns false if the page has no room for the tuple.
+ * btpage_add adds a tuple whose MAXALIGN'ed size is 'size' and whose posting
+ * list takes 'extra' bytes.  Returns false if the tuple does not fit.
  */
 extern bool btpage_add(const BtRules *rules, BtOpenPage *open, IndexTuple itup,
 					   Size size, Size extra);
@@ -95,7 +95,7 @@ extern bool btpage_add(const BtRules *rules, BtOpenPage *open, IndexTuple itup,
  * btpage_fill adds entries to a leaf, one tuple for each.  It stops, and sets
  * *full, if the page has no room for the next entry.  If the index is
  * deduplicated, it also stops before the last entry, and before an entry with
- * the same key as the next entry.  Returns the number of entries added.
+ * the same key as its successor.  Returns the number of entries added.
  */
 extern int	btpage_fill(const BtRules *rules, BtOpenPage *open,
 						const KeyPack *pack, const uint64 *entries, int n,
@@ -121,7 +121,7 @@ extern void btpage_close_rightmost(BtOpenPage *open);
 /*
  * btpage_first_tuple returns a palloc'd copy of the first data item of a leaf.
  * The leaf must be open or have a high key.  If the item is a posting list
- * tuple, it returns a plain tuple with the first TID.
+ * tuple, the copy is a plain tuple with the first TID.
  */
 extern IndexTuple btpage_first_tuple(Page page);
 

@@ -64,8 +64,8 @@ extern void btreport_publish(BtReportKind kind, Relation index,
  * btreport_last returns the session's last report of this kind, or NULL if
  * there is none.  The report is valid until the next report.  If SET ROLE or
  * SET SESSION AUTHORIZATION changed the user after the report, btreport_last
- * returns NULL.  Otherwise the users of a pooled connection could read names
- * and sizes of each other's tables.
+ * returns NULL, so that users of a pooled connection cannot read names and
+ * sizes of each other's tables.
  */
 extern const BtBuildReport *btreport_last(BtReportKind kind);
 

@@ -118,9 +118,9 @@ blocks_ahead(const BtWriter *writer, BlockNumber taken)
 }
 
 /*
- * Extend the file to 'end', the end of this participant's chunk.  Also extend
- * it, but without waiting for the extension lock, if at most half of the blocks
- * that should be ahead (blocks_ahead) are left.
+ * Extend the file to 'end', the end of this participant's chunk.  If the file
+ * has at most half of the blocks that it should have beyond 'end' (see
+ * blocks_ahead), also extend it, but do not wait for the extension lock.
  */
 static void
 grow_file(BtWriter *writer, BlockNumber end)
@@ -218,7 +218,7 @@ btwrite_get_block(BtWriter *writer)
 		writer->spare++;
 		writer->nspare--;
 	}
-	if (writer->alone)			/* smgrextend() checks the limit */
+	if (writer->alone)			/* smgrextend() limits the file's size */
 		return (BlockNumber)
 			pg_atomic_fetch_add_u64(&writer->shared->nblocks, 1);
 	if (btwrite_needs_chunk(writer))
@@ -363,19 +363,19 @@ write_pages(BtWriter *writer)
  *
  * A base backup that starts with that checkpoint may copy the file before the
  * write, and recovery from the backup does not replay the record.  The second
- * record is after the redo pointer.  If a checkpoint begins after the
- * comparison, it also begins after the write, and its backup copies the written
- * pages.
+ * record is after the redo pointer.  A checkpoint that begins after the loop's
+ * comparison also begins after the write, so a backup that starts with this
+ * checkpoint copies the written pages.
  *
  * DELAY_CHKPT_START would make the checkpoint wait instead.  But a checkpoint
- * waits for virtual transactions, not for single periods of the flag.  If a
- * participant set the flag for batch after batch, the checkpoint would wait
- * until the load ends.
+ * waits for virtual transactions, and does not notice if a transaction clears
+ * the flag and soon sets it again.  If a participant set the flag for batch
+ * after batch, the checkpoint would wait until the load ends.
  *
  * GetRedoRecPtr() reads a copy that the checkpointer sets a moment after the
  * redo pointer itself.  The delay does no harm: a backup copies files only
  * after the whole checkpoint.  The barrier keeps this process from reading the
- * pointer before its write is visible to other processes.
+ * pointer before the write of the pages is visible to other processes.
  */
 static void
 log_and_write_pages(BtWriter *writer)
@@ -504,8 +504,8 @@ btwrite_retire_spare(BtWriter *writer)
  * Register the file with the checkpointer.  Returns false if a checkpoint
  * already began (see "Durability" above) or the checkpointer's queue is full.
  *
- * DELAY_CHKPT_START keeps a checkpoint from beginning between the comparison of
- * the redo pointer and the request.
+ * DELAY_CHKPT_START keeps a checkpoint from beginning after this function
+ * compares the redo pointers and before it registers the file.
  */
 static bool
 register_logged_file(BtWriter *writer)

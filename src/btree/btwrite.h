@@ -5,8 +5,8 @@
  *
  * One or several participants write to the same file.  Each has a BtWriter, and
  * they share a BtFileShared, which may be in dynamic shared memory.
- * Participants log pages in batches and write them past shared buffers, without
- * locks.
+ * Participants log pages in batches and write them without locks, bypassing
+ * shared buffers.
  *
  * Blocks.  A sole participant uses one block after another and extends the file
  * as it writes, as the server does; no block is left over.  Several
@@ -24,8 +24,8 @@
  * one.
  *
  * A chunk is a fraction of the blocks still to come, so chunks shrink to one
- * block towards the end.  Participants estimate the blocks still to come from
- * the number of tuples not loaded yet and the leaves that they filled.  The
+ * block towards the end.  To estimate the blocks still to come, participants
+ * use the leaves that they filled and the number of tuples not loaded yet.  The
  * file grows ahead only by the blocks that the fullest possible leaves would
  * take.  A participant that ends early returns its unused blocks.
  * btwrite_take_over() makes the leader the only writer and gives it the
@@ -54,7 +54,7 @@
  */
 typedef struct BtFileShared
 {
-	XLogRecPtr	redo;			/* redo pointer before the first page */
+	XLogRecPtr	redo;			/* redo pointer before any page is logged */
 	bool		use_wal;		/* RelationNeedsWAL() in the leader */
 	int			nparticipants;	/* number of participants that write */
 	pg_atomic_uint64 nblocks;	/* number of blocks taken */
@@ -96,8 +96,8 @@ typedef struct BtWriter
 } BtWriter;
 
 /*
- * btwrite_init_shared prepares for 'nparticipants' processes that will write
- * the empty file of 'rel'.  The leader calls it before the workers start.
+ * btwrite_init_shared prepares *shared for 'nparticipants' processes that will
+ * write the empty file of 'rel'.  The leader calls it before the workers start.
  */
 extern void btwrite_init_shared(BtFileShared *shared, Relation rel,
 								int nparticipants);
@@ -126,7 +126,7 @@ btwrite_needs_chunk(const BtWriter *writer)
 	return !writer->alone && writer->chunk.next == writer->chunk.end;
 }
 
-/* btwrite_get_block returns the next block of the file to use. */
+/* btwrite_get_block returns the next block to use in the file. */
 extern BlockNumber btwrite_get_block(BtWriter *writer);
 
 /*
@@ -152,10 +152,10 @@ extern void btwrite_extend(BtWriter *writer, BlockNumber end);
 extern void btwrite_flush(BtWriter *writer);
 
 /*
- * btwrite_take_over makes this the only writer.  Call it with the left-over
- * chunks after all other writers ended.  btwrite_get_block() then uses these
- * chunks first.  btwrite_take_over sorts 'chunks'.  This array must outlive the
- * writer and have room for two more chunks.
+ * btwrite_take_over makes 'writer' the only writer.  After all other writers
+ * ended, call it with the left-over chunks.  btwrite_get_block() then uses
+ * these chunks first.  btwrite_take_over sorts 'chunks'.  This array must
+ * outlive the writer and have room for two more chunks.
  */
 extern void btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks);
 

@@ -31,7 +31,7 @@ typedef struct CopyRules
 {
 	Relation	old_heap;
 	Relation	new_heap;
-	TransactionId oldest_xmin;	/* row versions deleted before it are dead */
+	TransactionId oldest_xmin;	/* row versions deleted earlier are dead */
 	TransactionId freeze_xid;	/* freeze older transaction IDs */
 	MultiXactId cutoff_multi;	/* freeze older multixact IDs */
 } CopyRules;
@@ -84,7 +84,7 @@ extern void copyscan(const CopyRules *rules, const Team *team);
 /* CopyWriter: writes a participant's slices. */
 typedef struct CopyWriter CopyWriter;
 
-/* The writer of copywrite_begin may use about 'memory' bytes for pages. */
+/* copywrite_begin: the new writer may use about 'memory' bytes for pages. */
 extern CopyWriter *copywrite_begin(const CopyRules *rules, const Team *team,
 								   Size memory);
 extern void copywrite_begin_slice(CopyWriter *writer, int slice);

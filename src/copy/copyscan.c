@@ -99,7 +99,7 @@ decide(HTSV_Result status, HeapTuple tuple, void *arg)
 }
 
 /*
- * True if the tuple is equal to the result of heap_form_tuple() for its values.
+ * True if heap_form_tuple() would form an equal tuple from the tuple's values.
  * (A value may have a longer length word if its column's storage changed after
  * the value was stored.  In a materialized view, a value may also come from a
  * table where the column is plain.  A longer length word does no harm.)

@@ -149,7 +149,7 @@ copywrite_begin_slice(CopyWriter *writer, int slice)
 	writer->out.alone = false;
 }
 
-/* Set the header as rewrite_heap_tuple() would, except t_ctid. */
+/* Set a tuple's header as rewrite_heap_tuple() would, but not t_ctid. */
 static inline void
 settle(const CopyRules *rules, HeapTupleHeader tuple)
 {

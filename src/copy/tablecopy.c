@@ -48,7 +48,7 @@ typedef struct CopyInfo
 	Oid			old_id;
 	Oid			new_id;
 	Oid			index_id;
-	CopyRules	rules;			/* rules, without valid relations */
+	CopyRules	rules;			/* copy_open replaces the relations */
 } CopyInfo;
 
 /* Copier: a copy, in one of its processes. */
@@ -59,7 +59,7 @@ typedef struct Copier
 	Relation	index;
 	const BtBuildRequest *request;	/* set in the leader only */
 	bool		started;		/* leader: true if it logged the start line */
-	int			unreported;		/* row versions not in CopyShared.written */
+	int			unreported;		/* row versions to add to CopyShared.written */
 	CopyWriter *writer;			/* leader: kept until all slices are written;
 								 * NULL if the server's functions write them */
 } Copier;
@@ -236,7 +236,7 @@ copy_write(Team *team)
 		write_by_server(self);
 }
 
-/* Report progress by the phases of the server's CLUSTER. */
+/* Report each phase as the matching phase of the server's CLUSTER. */
 static void
 copy_enter_phase(Team *team, TeamPhase phase)
 {

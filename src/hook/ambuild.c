@@ -12,7 +12,7 @@
  *
  *	- object access, after creation of an index: every CREATE INDEX and
  *	  constraint.
- *	- relcache invalidation, while the server rebuilds that index: REINDEX,
+ *	- relcache invalidation of an index that the server is rebuilding: REINDEX,
  *	  VACUUM FULL, CLUSTER, table rewrites, TRUNCATE, REFRESH.  These statements
  *	  give the index a new file, and the invalidation for that file arrives
  *	  before the build.
@@ -97,7 +97,7 @@ redirect_build(Relation index)
 	index->rd_indam = &btree_routine;
 }
 
-/* Like redirect_build, by OID.  A closed entry may lose the new pointer. */
+/* redirect_build, given an OID.  A closed entry may lose the new pointer. */
 static void
 redirect_build_of(Oid index_oid)
 {
@@ -188,21 +188,21 @@ is_locked(Oid index_oid, LOCKMODE mode)
  * Second hook: the new file of an index that the server is rebuilding
  *
  * ReindexIsProcessingIndex() is true for the index that reindex_index()
- * rebuilds and, after a table rewrite, for pending indexes, which the same
+ * rebuilds and, after a table rewrite, for pending indexes, which the rewriting
  * statement will rebuild later.  Pending indexes are neither open nor locked.
  * Another session may rename a pending index now, so this process must not
  * build the index's entry from catalogs that may change.  Only reindex_index()
- * acquires an AccessExclusiveLock, so the lock distinguishes the two kinds.
+ * acquires an AccessExclusiveLock, so an index with that lock is not pending.
  *
  * A relcache callback may run at any time, even while the server opens the same
- * relation.  Under the AccessExclusiveLock RelationIdGetRelation() finds the
+ * relation.  Under the AccessExclusiveLock, RelationIdGetRelation() finds the
  * open entry, acquires no lock, and reloads the entry within a transaction if
  * the invalidation requires a reload.  An open entry keeps its rd_indam across
  * a reload.  (While the index by which CLUSTER orders a table is pending,
- * CLUSTER holds a lock on it.  So this function may build that entry, from
- * catalogs that cannot change, and redirects it again once it is open.)  Even
- * with debug_discard_caches = 1, the invalidation comes from the
- * CommandCounterIncrement() that makes the index's new file visible.
+ * CLUSTER holds a lock on that index.  So this function may build the index's
+ * entry, from catalogs that cannot change, and redirects the entry again once
+ * it is open.)  Even with debug_discard_caches = 1, the invalidation comes from
+ * the CommandCounterIncrement() that makes the index's new file visible.
  */
 static void
 ptsort_relcache_callback(Datum arg, Oid relid)
@@ -384,7 +384,7 @@ has_statistics_expressions(Relation heap)
 /*
  * True if the scan for this build can also serve other indexes, and sharing it
  * would pay.  On a table that the server would not scan in parallel, another
- * scan is faster than creating the segment and the files for each other index.
+ * scan for an index is faster than creating that index's segment and files.
  */
 static bool
 may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
@@ -400,8 +400,8 @@ may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 }
 
 /*
- * True if the same statement will build this index after the current one.  If
- * the statement rewrote the table, the server knows which indexes are pending.
+ * True if the statement will build this index after the current index.  If the
+ * statement rewrote the table, the server knows which indexes are pending.
  */
 static bool
 will_follow(Oid index_oid)
@@ -410,10 +410,10 @@ will_follow(Oid index_oid)
 }
 
 /*
- * Open the indexes that the statement will build after this one, store them in
+ * Open the indexes that the statement will build after 'index', store them in
  * 'candidates', and return their number.  An index that another session locked
- * ends the list.  ptsort must not wait for the lock earlier than the server
- * does, and without the lock it cannot see which functions the build calls.  An
+ * ends the list.  ptsort must not wait for a lock earlier than the server does,
+ * and without a lock ptsort cannot see which functions the build calls.  An
  * index whose build may run user code also ends the list: the code might write
  * to the table between the scan and the builds that use the scan's runs.
  */

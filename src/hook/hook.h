@@ -38,11 +38,11 @@ extern bool utility_reindexes(void);
 extern bool utility_rewrites(void);
 
 /*
- * planworkers_request returns a request for a build of this index, or for a
- * copy of the table sorted by this index.  If the statement or the table's
- * option has a number of workers, the request has that number, and is_order is
- * true.  Otherwise the request has the maximum number.  'by_cost' is the number
- * from the server's cost model.
+ * planworkers_request returns a request for a build of this index, or for
+ * copying the table in the order of this index.  If the statement or the
+ * table's option has a number of workers, the request has that number, and
+ * is_order is true.  Otherwise the request has the maximum number.  'by_cost'
+ * is the number from the server's cost model.
  */
 extern BtBuildRequest planworkers_request(Relation heap, Relation index,
 										  int by_cost);

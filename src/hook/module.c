@@ -114,7 +114,7 @@ _PG_init(void)
  * ptsort_last_build() and ptsort_last_copy()
  */
 
-/* Add a row to the result; a negative number means the total. */
+/* Add a row to the result; a negative 'participant' means the total. */
 static void
 put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 				   int participant, const TeamSlot *slot)

@@ -9,8 +9,8 @@
  * number with which the build is fastest.
  *
  * Workers need time to start and to end.  Even with one worker, the
- * participants write and merge runs, which a serial build in memory need not
- * do.  So small builds are faster without workers.  The unit of this model is
+ * participants write and merge runs; a serial build in memory need not do so.
+ * Therefore small builds are faster without workers.  The unit of this model is
  * the time for one row whose key is passed by value.  A serial build takes
  *
  *		work = rows * (1 or REFERENCE_COST) + pages * PAGE_COST

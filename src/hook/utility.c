@@ -18,8 +18,8 @@
  *							has each constraint's request with the columns
  *							that identify its index.
  *
- * For other access methods the hook leaves the option in the statement, and the
- * server raises its own error.
+ * For access methods other than btree, the hook leaves the option in the
+ * statement, and the server raises its own error.
  *
  *-------------------------------------------------------------------------
  */
@@ -153,7 +153,7 @@ constraint_columns(Constraint *constraint, char *column)
 	return columns;
 }
 
-/* Move the option of a constraint of an ALTER TABLE into the context. */
+/* Move a constraint's option into the context of the ALTER TABLE. */
 static void
 visit_constraint(Constraint *constraint, char *column, StmtContext *stmt)
 {

@@ -63,7 +63,7 @@ init_word(PtSortKey *key, const KeyColumn *column, int nwords)
 
 	memset(word, 0, sizeof(SortKeyWord));
 
-	/* no words: abbreviated keys of 32 bits have other formats */
+	/* no words: 32-bit abbreviated keys differ in format from 64-bit keys */
 	if (sizeof(Datum) < sizeof(uint64))
 		return;
 

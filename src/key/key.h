@@ -29,8 +29,8 @@ typedef struct SortKeyWord
 								 * there is no word */
 	FieldKind	kind;			/* kind of the values if they can be packed */
 	bool		text;			/* true if a code can be learned */
-	TextForm	form;			/* form of the values for that code */
-	TextRanks  *ranks;			/* order of these values; NULL: bytewise */
+	TextForm	form;			/* form of the values for a code */
+	TextRanks  *ranks;			/* order of the values; NULL: bytewise */
 	TextCode   *code;			/* makes one or two words; NULL before
 								 * learning.  If 'ranks' is set, words without
 								 * a code are 0 */
@@ -59,14 +59,14 @@ typedef struct PtSortKey
 	int			string_column;	/* index of the column whose bytes are the
 								 * first to order tuples with equal words (see
 								 * key_string); -1: no column */
-	TextForm	string_form;	/* form of that column's values */
+	TextForm	string_form;	/* form of string_column's values */
 	bool		string_decides; /* true if equal strings, even if padded with
 								 * zeros, mean that all columns are equal */
 	CompareFailure failure;		/* what the key does if a collation
 								 * contradicts its tables.  Callers may set
 								 * 'restartable'.  They may set 'full'
-								 * temporarily, to verify the order of words
-								 * without the tables that made the words */
+								 * temporarily; comparisons without the tables
+								 * then verify words that the tables made */
 	int			ncolumns;
 	SortSupportData support[FLEXIBLE_ARRAY_MEMBER]; /* one per column */
 } PtSortKey;
@@ -101,7 +101,7 @@ extern void key_value_words(PtSortKey *key, Datum value, bool isnull,
 
 /*
  * key_decided_columns returns the number of leading columns that are certainly
- * equal in tuples with equal words.  Comparing these tuples can skip the
+ * equal in tuples with equal words.  A comparison of these tuples can skip the
  * columns.
  */
 extern int	key_decided_columns(const PtSortKey *key);
@@ -115,8 +115,8 @@ extern bool key_words_decide(const PtSortKey *key, uint64 *unless);
 
 /*
  * KeyString: bytes that order tuples with equal words.  The order is that of
- * memcmp(), and a prefix comes before longer strings.  If descending, the order
- * is exactly the reverse.
+ * memcmp(), and a prefix comes before longer strings.  If the column is
+ * descending, the order is exactly the reverse.
  */
 typedef struct KeyString
 {
@@ -143,7 +143,7 @@ extern bool key_words_are_quick(const PtSortKey *key);
  *
  * key_can_learn returns true if the key can learn.  Learning from bytewise
  * strings is always possible; for other strings it needs the collation's
- * tables.  ICU's tables are slow to load, so the key can learn from them only
+ * tables.  ICU's tables are slow to load, so the key can learn with them only
  * if this process already loaded them or there are 'many' values.
  *
  * After key_begin_learning, the key samples the values for which it makes

@@ -33,7 +33,7 @@
 #define SIGN_BIT	(UINT64CONST(1) << 63)
 
 /*
- * KnownOrder: the maker of words in the order of a function of the server.
+ * KnownOrder: a function of the server, and the maker of words in its order.
  */
 typedef struct KnownOrder
 {
@@ -74,7 +74,7 @@ word_abbreviated(Datum value, SortSupport ssup)
 
 /*
  * numeric's abbreviated key is a signed integer that grows as the value
- * shrinks, with -INT64_MAX for infinity and INT64_MIN for NaN.
+ * shrinks.  Infinity is -INT64_MAX, and NaN is INT64_MIN.
  */
 static uint64
 word_numeric(Datum value, SortSupport ssup)

@@ -14,7 +14,7 @@
 #include "text/text_code.h"
 #include "utils/rel.h"
 
-/* KeyColumn: a key column, compared as in an index or by an operator. */
+/* KeyColumn: a key column of an index, or a column ordered by an operator. */
 typedef struct KeyColumn
 {
 	Relation	index;			/* NULL: an operator orders the column */
@@ -41,8 +41,8 @@ typedef uint64 (*WordMaker) (Datum value, SortSupport ssup);
 
 /*
  * key_column_of_operator describes a column that an operator orders.  The
- * column's values have this type or, if 'type' is InvalidOid, the operator's
- * input type.
+ * column's values have the type 'type' or, if 'type' is InvalidOid, the
+ * operator's input type.
  */
 extern void key_column_of_operator(KeyColumn *column, AttrNumber attno,
 								   Oid type, Oid lt_operator, Oid collation,
@@ -68,9 +68,9 @@ extern void key_column_support(const KeyColumn *column, bool abbreviate,
 extern void key_column_look_up(KeyColumn *column);
 
 /*
- * key_column_maker returns the maker of a column's words.  'ssup' is prepared
- * for this column, with abbreviation.  If the result is NULL, packing values as
- * '*kind' makes the words, unless '*kind' is FIELD_NONE.
+ * key_column_maker returns the maker of a column's words.  The caller must
+ * prepare 'ssup' for this column, with abbreviation.  If the result is NULL,
+ * packing values as '*kind' makes the words, unless '*kind' is FIELD_NONE.
  */
 extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,
 								  FieldKind *kind);

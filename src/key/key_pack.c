@@ -230,7 +230,7 @@ put_bits(uint64 *words, uint32 at, uint32 end, uint64 value, uint32 n)
 	}
 }
 
-/* Put the bits of a null.  The words must already have a value's null bit. */
+/* Put a null.  The words must already have the null bit of a non-null value. */
 static void
 put_null(uint64 *words, const KeyField *field, int end)
 {
@@ -321,7 +321,7 @@ find_nulls(const KeyPack *pack, const uint64 *entry, bool *isnull)
 		const KeyField *field = &pack->fields[i];
 		int			at = field->at + field->bits;
 
-		/* a uuid's second field has the null bit, and comes last */
+		/* a uuid's second field has the null bit, and follows the first */
 		isnull[field->column] = ((entry[at / 64] ^ pack->not_null[at / 64]) &
 								 key_bit(at)) != 0;
 	}

@@ -4,12 +4,12 @@
  *	  Packing of several key columns into the words of one sort key, and the
  *	  sort entries of index tuples with an exact key.
  *
- * A pack is a list of fields.  Each field is a column's value as an unsigned
- * integer with a fixed number of bits, in the column's order.  A null is the
- * smallest or the largest integer; a bit after the field distinguishes nulls
- * from values.  Fields follow each other, most significant first, so the words
- * have the order of the columns.  A single column of 64 bits has its value in
- * the first word and its null bit in the tail.
+ * A pack is a list of fields.  Each field encodes a column's value, in the
+ * column's order, as an unsigned integer with a fixed number of bits.  A null
+ * is the smallest or the largest integer; a bit after the field distinguishes
+ * nulls from values.  Fields follow each other, most significant first, so the
+ * words have the order of the columns.  A single column of 64 bits has its
+ * value in the first word and its null bit in the tail.
  *
  * If every key column is in the pack, the pack is *exact*: the columns can be
  * rebuilt from the pack.  The last bits of an exact pack may be in the *tail*:
@@ -162,7 +162,7 @@ typedef struct KeyField
 
 #define KEY_PACK_MAX_FIELDS 64
 
-/* KeyPack: a list of fields.  Callers start with zeros, then add columns. */
+/* KeyPack: a list of fields.  Callers zero the pack, then add columns. */
 typedef struct KeyPack
 {
 	int			nfields;
@@ -307,8 +307,8 @@ key_pack_fill(const KeyPack *pack, const uint64 *entry, IndexTuple target)
 
 /*
  * key_pack_value returns the value of an entry whose key is a single column,
- * and sets *isnull.  It stores a value passed by reference in 'space', which
- * must have KEY_VALUE_SIZE bytes and maximum alignment.
+ * and sets *isnull.  If the value is passed by reference, stores it in 'space',
+ * which must have KEY_VALUE_SIZE bytes and maximum alignment.
  */
 #define KEY_VALUE_SIZE	16
 extern Datum key_pack_value(const KeyPack *pack, const uint64 *entry,

@@ -8,10 +8,10 @@
  * read each image many times.  If byte strings decide the order, one pass over
  * the strings finds the length of their common prefix.  A second pass replaces
  * the word of each entry by the next 8 bytes of its string, and the radix sort
- * orders the entries by this word.  Further passes sort groups that still have
- * equal words by the next bytes.  The algorithm is a multikey quicksort with
- * cached words (Ng and Kakehi, "Cache Efficient Radix Sort for String Sorting",
- * 2007) that partitions by radix sort.
+ * orders the entries by this word.  If words are still equal in a group,
+ * further passes sort the group by the next bytes.  The algorithm is a multikey
+ * quicksort with cached words (Ng and Kakehi, "Cache Efficient Radix Sort for
+ * String Sorting", 2007); it partitions by radix sort.
  *
  * Three kinds of byte strings order tuples:
  *
@@ -20,8 +20,8 @@
  * - among equal keys, the last word: the heap TID or, in a stable sort, the
  *   place of the image.  A last word has 8 bytes, so one pass is enough.
  *
- * tiesort.c sorts keys without a string by comparison; bytesort.c then sorts
- * each group of equal keys by image or last word.  With at most FEW_KEYS
+ * If keys have no string, tiesort.c sorts them by comparison; bytesort.c then
+ * sorts each group of equal keys by image or last word.  With at most FEW_KEYS
  * distinct keys, tiesort.c needs at most two comparisons per tuple.
  *
  * Zeros pad the end of a string.  So equal words whose last byte is zero may
@@ -244,7 +244,7 @@ group_end(const ByteSort *sort, const uint64 *entries, int64 start, int64 n,
 	return i;
 }
 
-/* True if strings with equal words up to 'at' may differ from 'at' on. */
+/* True if strings with equal words up to 'at' may differ in later bytes. */
 static inline bool
 goes_on(const ByteSort *sort, const uint64 *entry, int at)
 {

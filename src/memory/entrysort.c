@@ -92,9 +92,9 @@ spot_is_right(const EntrySort *es, const uint64 *a, const uint64 *b)
 }
 
 /*
- * Compare some neighbours by the collation's provider.  If a large group of
- * entries is misplaced, only a few neighbours are in the wrong order.  So
- * spot_check also compares each pair with the previous pair's last entry.
+ * Let the collation's provider compare some neighbours.  If a large group of
+ * entries is misplaced, only a few neighbours are out of order.  So spot_check
+ * also compares each pair's first entry with the previous pair's last entry.
  */
 static void
 spot_check(const EntrySort *es, const uint64 *entries, int64 n)

@@ -61,7 +61,7 @@
 /*
  * Advise the kernel about memory.  A block that has its own mapping must remain
  * one mapping; otherwise the C library would grow the block by copying instead
- * of remapping.  So advise() includes the pages at both ends.
+ * of remapping.  So advise() includes the pages at both ends of the memory.
  */
 pg_attribute_unused() static void
 advise(void *start, Size size, int advice)
@@ -227,8 +227,8 @@ drop_chunk(MemSort *ms, int i)
 }
 
 /*
- * Append a new chunk to the list, and free empty chunks if the budget requires.
- * Returns false if the budget does not allow the new chunk.
+ * Append a new chunk.  If the budget is too small, free empty chunks first.
+ * Returns false if the budget still does not allow the new chunk.
  */
 static bool
 add_chunk(MemSort *ms, Size size)

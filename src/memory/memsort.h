@@ -42,8 +42,8 @@ typedef struct MemSort
 	/* private to memsort.c */
 	SortOrder  *order;
 	MemoryContext context;
-	int64		room;			/* capacity of the array in entries, without
-								 * the scratch */
+	int64		room;			/* number of entries for which 'entries' has
+								 * room, besides the scratch */
 	int64		budget;			/* limit of memsort_used */
 	Size		chunk_size;		/* maximum size of a chunk for many tuples */
 	bool		full_scratch;	/* true if scratch is as large as the entries */
@@ -67,8 +67,8 @@ typedef struct MemSort
 } MemSort;
 
 /*
- * memsort_create makes an empty MemSort that holds at most 'budget' bytes.  If
- * full_scratch is true, it sets aside scratch as large as the entries.
+ * memsort_create makes an empty MemSort that holds at most 'budget' bytes.
+ * With full_scratch, the MemSort sets aside scratch as large as the entries.
  */
 extern MemSort *memsort_create(SortOrder *order, int64 budget,
 							   bool full_scratch);
@@ -148,8 +148,8 @@ memsort_add(MemSort *ms, const uint64 *words, uint64 last)
 }
 
 /*
- * memsort_has_room returns true if there is room for an entry and an image of
- * 'size' bytes (0 for inline images) without allocating memory.
+ * memsort_has_room returns true if the allocated memory has room for another
+ * entry and an image of 'size' bytes (0 for inline images).
  */
 static inline bool
 memsort_has_room(const MemSort *ms, Size size)
@@ -174,8 +174,8 @@ memsort_add_next(MemSort *ms, Size size, const uint64 *words)
 /*
  * memsort_reserve returns a MAXALIGNed place for an image of 'size' bytes.  The
  * image has no entry until memsort_commit, and the next reservation discards an
- * image without entry.  Returns NULL if the budget does not allow the image;
- * the first tuple always fits.
+ * image without an entry.  Returns NULL if the budget does not allow the
+ * image; the first tuple always fits.
  */
 static inline char *
 memsort_reserve(MemSort *ms, Size size)
@@ -220,8 +220,8 @@ memsort_tuple(const MemSort *ms, uint64 *entry)
 }
 
 /*
- * memsort_ahead returns the image of the entry that is ENTRIES_AHEAD entries
- * after the i-th, for prefetching.
+ * memsort_ahead returns an image for prefetching: the image of the entry that
+ * is ENTRIES_AHEAD entries after the i-th.
  */
 static inline const char *
 memsort_ahead(const MemSort *ms, int64 i)
@@ -245,7 +245,7 @@ memsort_ahead(const MemSort *ms, int64 i)
 
 /*
  * Upper limit of first_read: a caller that gets a tuple usually reads at most
- * this many bytes of the image at once.
+ * 2 * CACHE_LINE bytes of the image immediately.
  */
 #define MEMSORT_FIRST_READ	(2 * CACHE_LINE)
 

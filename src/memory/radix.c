@@ -4,11 +4,11 @@
  *	  Sort entries of a few 64-bit words by those words.
  *
  * A most significant digit radix sort between two arrays that swap roles at
- * each level.  Each level skips all bits that the entries of a bucket share, at
- * any position.  So clustered keys need no more levels than random keys.  When
- * a word is used up, the sort goes on with the next word.  Ten million random
- * words take two levels of 11 bits each.  Buckets are then so small that one
- * insertion sort over many buckets finishes them.  The sort also recognises
+ * each level.  Each level skips to the highest bit in which the entries of a
+ * bucket differ.  So clustered keys need no more levels than random keys.
+ * When a word is used up, the sort goes on with the next word.  Ten million
+ * random words take two levels of 11 bits each.  Buckets are then so small that
+ * one insertion sort over many buckets finishes them.  The sort also recognises
  * input in order or in reverse order; this test costs very little.
  *
  * The first level moves entries all over memory; later levels stay in cache.
@@ -169,7 +169,7 @@ reverse(uint64 *entries, int64 n, const int stride)
 	}
 }
 
-/* Returns the bits of a word in which the entries differ. */
+/* Returns which bits of a word differ between the entries. */
 static pt_inline uint64
 differing_bits(const uint64 *entries, int64 n, const int64 stride, int word)
 {
@@ -208,7 +208,7 @@ digit_of(const uint64 *entry, const Digit *digit)
 	return (entry[digit->word] >> digit->shift) & digit->mask;
 }
 
-/* Distribute entries by a digit; on entry, ends[] has the buckets' starts. */
+/* Distribute entries by a digit.  At first, ends[] has the buckets' starts. */
 static pt_inline void
 scatter(const uint64 *source, uint64 *target, int64 n, const int stride,
 		const Digit *digit, int64 *ends)
@@ -233,8 +233,8 @@ static void sort_level(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 					   int stride, int word, bool want_other);
 
 /*
- * Count the entries of each bucket.  Returns the bits of the digit's word in
- * which entries differ.
+ * Count the entries of each bucket.  Returns which bits of the digit's word
+ * differ between the entries.
  */
 static pt_inline uint64
 count_buckets(const uint64 *entries, int64 n, const int stride,

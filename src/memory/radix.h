@@ -11,8 +11,8 @@
 #include "compat.h"
 
 /*
- * Up to this number of entries, radix_sort allocates no counters, because
- * counters would cost more than they save.
+ * For up to RADIX_FEW_ENTRIES entries, radix_sort allocates no counters,
+ * because counters would cost more than they save.
  */
 #define RADIX_FEW_ENTRIES	64
 

@@ -6,16 +6,17 @@
  * A quicksort over all tuples would visit tuples all over memory in each pass,
  * and spend much of its time waiting for memory.  So tiesort, like AlphaSort,
  * first sorts blocks of tuples by quicksort; each block fits the cache.
- * tournament.h then merges the blocks; the merge needs only the first tuple of
- * each block in the cache.  Before the merge, tiesort joins consecutive blocks
- * that are in order, so it does not merge ascending input.  It reverses
- * descending input.
+ * tournament.h then merges the blocks; the merge needs only each block's first
+ * tuple in the cache.  Before the merge, tiesort joins consecutive blocks that
+ * are in order, so it does not merge ascending input.  It reverses descending
+ * input.
  *
  * If there are few distinct keys, tiesort_few_keys finds each tuple's key by
  * binary search among the keys found before, with at most two comparisons.  It
- * then distributes the entries by key, like a radix sort by a digit.  A tuple
- * with key number FEW_KEYS + 1 ends the attempt.  This tuple is one of the
- * first in the input, unless a few keys are much more frequent than the rest.
+ * then distributes the entries by key, like a radix sort by a digit.  If a
+ * tuple has none of the first FEW_KEYS keys, tiesort_few_keys gives up.  This
+ * tuple is one of the first in the input, unless a few keys are much more
+ * frequent than the rest.
  *
  *-------------------------------------------------------------------------
  */
@@ -92,7 +93,7 @@ is_before(TieSort *sort, int a, int b)
 #define TT_BEFORE(a, b, arg) is_before(arg, *(a), *(b))
 #include "memory/tournament.h"
 
-/* Sort blocks, and join consecutive blocks that are in order into runs. */
+/* Sort blocks, and make one run of consecutive blocks that are in order. */
 static void
 make_runs(TieSort *sort, uint64 *addresses, int64 n)
 {
@@ -109,7 +110,7 @@ make_runs(TieSort *sort, uint64 *addresses, int64 n)
 	}
 }
 
-/* Merge the runs into 'target', with addresses 'stride' words apart. */
+/* Merge the runs.  Write the addresses to 'target', 'stride' words apart. */
 static void
 merge_runs(TieSort *sort, uint64 *target, int64 n, int stride)
 {
@@ -129,7 +130,7 @@ merge_runs(TieSort *sort, uint64 *target, int64 n, int stride)
 	}
 }
 
-/* Sort n addresses in 'scratch'.  Merge the runs if there are several. */
+/* Sort n addresses in 'scratch'.  Merge several runs into 'addresses'. */
 static void
 sort_many(TieSort *sort, uint64 *addresses, int64 n, int stride,
 		  uint64 *scratch)
@@ -252,7 +253,7 @@ tiesort_find_key(FewKeys *keys, SortOrder *order, const char *image)
 	return number;
 }
 
-/* Group the addresses of n entries by key; numbers[] has their key numbers. */
+/* Group the addresses of n entries by key; numbers[i] is entry i's key. */
 static void
 distribute(const EntrySort *es, uint64 *entries, int64 n, const FewKeys *keys,
 		   const int64 *counts, const uint64 *numbers, uint64 *moved)

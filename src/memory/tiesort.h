@@ -27,12 +27,12 @@ typedef struct EntrySort
  */
 #define ENTRIES_AHEAD	16
 
-/* Maximum number of distinct keys: two comparisons find a tuple's key. */
+/* Maximum number of keys in FewKeys: two comparisons find a tuple's key. */
 #define FEW_KEYS		3
 
 /*
  * FewKeys: the distinct keys found so far, numbered in the order in which
- * tiesort_find_key found them.  The caller must start with zeros.
+ * tiesort_find_key found them.  The caller must set all fields to 0 first.
  */
 typedef struct FewKeys
 {
@@ -42,8 +42,8 @@ typedef struct FewKeys
 } FewKeys;
 
 /*
- * tiesort_find_key returns the number of an image's key, and adds a new key.
- * It returns -1 if FEW_KEYS other keys exist.  All images have equal words.
+ * tiesort_find_key adds an image's key if the key is new.  It returns the key's
+ * number, or -1 if FEW_KEYS other keys exist.  Images must have equal words.
  */
 extern int	tiesort_find_key(FewKeys *keys, SortOrder *order,
 							 const char *image);
@@ -51,9 +51,9 @@ extern int	tiesort_find_key(FewKeys *keys, SortOrder *order,
 /*
  * tiesort_few_keys orders n entries by their keys, and sets counts[] to the
  * number of entries with the first key, with the second key, and so on.
- * Entries with equal keys keep their order.  It returns the number of keys.  If
+ * Entries with equal keys keep their order.  Returns the number of keys.  If
  * there are more than FEW_KEYS keys, or if the scratch has no room for n
- * entries, it returns 0 and leaves the entries unchanged.
+ * entries, returns 0 and leaves the entries unchanged.
  */
 extern int	tiesort_few_keys(const EntrySort *es, uint64 *entries, int64 n,
 							 int64 *counts);

@@ -23,8 +23,8 @@
  * The template then defines, for n competitors and a tree of n nodes,
  *
  *		tournament_play(tree, n, 1, arg)				the first winner
- *		tournament_replay(tree, n, i, node, arg)		the next winner, if
- *				'node' is the new node of competitor i, the last winner
+ *		tournament_replay(tree, n, i, node, arg)		the next winner;
+ *				'node' is the new node of the last winner, competitor i
  *
  * merge.c has a replay function of its own, without branches.
  *

@@ -121,7 +121,7 @@ extern int	order_compare_images(const SortOrder *order, const void *a,
 #define PLACE_MASK		((UINT64CONST(1) << PLACE_BITS) - 1)
 extern uint64 order_place(const SortOrder *order, const void *image);
 
-/* True if own->last_word decides when the key columns of tuples are equal. */
+/* True if own->last_word orders tuples whose key columns are equal. */
 static inline bool
 order_has_last_words(const SortOrder *order)
 {
@@ -166,9 +166,7 @@ order_compare_keys(SortOrder *order, const void *a, const void *b)
 	return order->variant->compare(a, b, order->state);
 }
 
-/*
- * True if the bytes alone may decide the order of tuples that compare equal.
- */
+/* True if bytes alone may decide the order of tuples that compare equal. */
 static inline bool
 order_sorts_bytes(const SortOrder *order)
 {
@@ -198,11 +196,11 @@ order_compare_tuples(SortOrder *order, const void *a, const void *b)
 }
 
 /*
- * If a collation's tables made the words, a sort compares one in
- * ORDER_SPOT_EVERY pairs of neighbours by the collation's provider.
- * order_spot_check compares two tuples that are in the order of their words.
- * If the provider contradicts the words, the function returns false and the
- * sort fails, or the function raises an error if the caller cannot sort again.
+ * If a collation's tables made the words, the collation's provider compares
+ * one in ORDER_SPOT_EVERY pairs of neighbours.  order_spot_check compares two
+ * tuples that are in the order of their words.  If the provider contradicts the
+ * words, the function returns false and the sort fails, or the function raises
+ * an error if the caller cannot sort again.
  */
 #define ORDER_SPOT_EVERY	64
 extern bool order_spot_check(SortOrder *order, const void *a, const void *b);

@@ -22,8 +22,8 @@
  * with that context, however the query ends.
  *
  * A Gather Merge or Merge Append node compares the rows of sorted streams
- * again.  ptsort makes these comparisons of text as cheap as those in its own
- * sorts.
+ * again.  ptsort makes the node's comparisons of text as cheap as the
+ * comparisons in ptsort's own sorts.
  *
  *-------------------------------------------------------------------------
  */
@@ -66,7 +66,7 @@ typedef struct TakenSort
 #endif
 } TakenSort;
 
-/* Number of queries in this process with Sort nodes that ptsort took over. */
+/* Number of this process's queries with Sort nodes that ptsort took over. */
 static int	nqueries = 0;
 
 /*
@@ -82,7 +82,7 @@ static ExecutorFinish_hook_type prev_finish = NULL;
 
 /*
  * Returns the TakenSort of a node, or NULL.  take_sort() stores the pointer in
- * a field of the node that only table scans use.
+ * the node's ss_currentScanDesc, a field that only table scans use.
  */
 static inline TakenSort *
 taken_of(PlanState *planstate)
@@ -299,7 +299,7 @@ next_row(TakenSort *taken)
 	return slot;
 }
 
-/* ExecProcNode of a node that ptsort took over, like ExecSort(). */
+/* Replaces ExecSort() as ExecProcNode of a node that ptsort took over. */
 static TupleTableSlot *
 exec_sort(PlanState *planstate)
 {
@@ -535,7 +535,7 @@ distrust_collations(PlanState *planstate, void *context)
 
 /*
  * The workers of a query do not see this session's list of distrusted
- * collations.  So if the list is not empty, the workers use no tables at all.
+ * collations.  So if the list is not empty, workers use no collation tables.
  */
 static void
 ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
@@ -561,7 +561,7 @@ ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
 	}
 	PG_CATCH();
 	{
-		/* the list already has a contradiction that this process found */
+		/* the list already grew if this process found the contradiction */
 		if (ptsort_distrusted.n == distrusted && is_contradiction())
 			distrust_collations(queryDesc->planstate, NULL);
 		PG_RE_THROW();

@@ -19,7 +19,7 @@ typedef enum SortTaking
 
 extern int	ptsort_sort;
 
-/* ptsort.min_sort_rows: minimum of the planner's row estimate */
+/* ptsort.min_sort_rows: minimum row estimate of sorts that ptsort performs */
 extern int	ptsort_min_sort_rows;
 
 /* sortnode_init installs the executor hooks.  Call it once per process. */

@@ -28,7 +28,7 @@ typedef struct SortReport
 /* sortreport_space returns the bytes that EXPLAIN reports for a sort. */
 extern int64 sortreport_space(const PtSortStats *stats);
 
-/* sortreport_publish logs a node's sorts and makes them the last report. */
+/* sortreport_publish logs a report of a node's sorts and stores the report. */
 extern void sortreport_publish(const PtSortStats *stats, int64 sorts, int keys);
 
 #ifdef PT_EXPLAIN_NODES

@@ -3,14 +3,15 @@
  * bounded.c
  *	  Sorts with a bound: the caller wants only the first tuples.
  *
- * The sort collects twice as many tuples as the bound in memory, sorts them
+ * The sort collects, in memory, twice as many tuples as the bound, sorts them
  * and drops the tuples beyond the bound.  From then on it compares each new
  * tuple with the last tuple within the bound.  If the new tuple comes later,
  * the sort drops it before copying it.  Words that are cheap to make nearly
  * always decide this comparison.  If words are expensive (words of a learned
  * code, or ICU sort keys), the sort compares values and makes words only for
  * the tuples that it keeps.  The server's heap copies and compares every whole
- * tuple, and makes more comparisons for each tuple that enters the heap.
+ * tuple, and makes more comparisons than ptsort does for each tuple that enters
+ * the heap.
  *
  * If the tuples within the bound do not fit in memory, the sort spills like any
  * other sort, but no run has more tuples than the bound.  After the first run

@@ -51,7 +51,7 @@
 #define LEAST_SAMPLE		400
 #define MOST_SAMPLE			TEXT_SAMPLE_STRINGS
 
-/* The sort has few keys if this number of tuples has at most FEW_KEYS keys. */
+/* A sort has few keys if FEW_KEYS_SAMPLE tuples have at most FEW_KEYS keys. */
 #define FEW_KEYS_SAMPLE		(LEAST_SAMPLE / 4)
 
 void
@@ -249,7 +249,7 @@ share_sample(PtSort *sort)
 	}
 	else
 	{
-		/* prepare the tables while the other participant makes the sample */
+		/* prepare the tables while another participant makes the sample */
 		(void) decide(sort);
 		shared_read_learned(shared, &sample);
 		learns = sample.len > 0;

@@ -17,8 +17,8 @@ extern void learning_begin(PtSort *sort);
 
 /*
  * learning_gains returns false if reading the collation's tables would not pay
- * for the expected number of tuples.  A serial sort would then use the server's
- * abbreviated keys of text, as the server's sort does.
+ * off for the expected number of tuples.  A serial sort would then use the
+ * server's abbreviated keys of text, as the server's sort does.
  */
 extern bool learning_gains(const PtSort *sort);
 
@@ -41,7 +41,7 @@ extern void learning_end(PtSort *sort);
 /*
  * learning_came_in_order: true if the key of a serial sort is learning and the
  * input is pre-sorted so far.  Then the sort needs no words until memory is
- * full: comparing each tuple with its predecessor is cheaper.
+ * full: comparing a tuple with its predecessor is cheaper than making words.
  */
 extern bool learning_came_in_order(PtSort *sort);
 

@@ -306,7 +306,7 @@ merge_next(Merge *merge)
 	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
 }
 
-/* Like is_before, for inline images whose first words are equal. */
+/* Like is_before, for nodes with inline images and equal first words. */
 static pg_attribute_always_inline bool
 entry_is_before(const Merge *merge, const MergeNode *a, const MergeNode *b,
 				int nwords)

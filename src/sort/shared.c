@@ -21,11 +21,11 @@
 
 /*
  * Milliseconds between a waiting leader's checks that its workers still run.  A
- * worker also waits this long for termination by a leader that ended.
+ * worker also waits CHECK_MS for termination by a leader that ended.
  */
 #define CHECK_MS	1000
 
-/* A participant writes its slot and sets 'done'; then all may read it. */
+/* A participant fills its slot and sets 'done'; then all may read the slot. */
 typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
@@ -92,7 +92,7 @@ shared_slices(int processes)
 	return processes <= 64 ? SLICES_EACH * processes : Max(512, processes);
 }
 
-/* Maximum number of runs of all participants, or one each if that is more. */
+/* Maximum number of runs of all participants, but each may have one run. */
 #define MAX_SHARED_RUNS	128
 
 int
@@ -101,7 +101,7 @@ shared_most_runs(int processes)
 	return Max(MAX_SHARED_RUNS / processes, 1);
 }
 
-/* Number of runs of all participants that the shared block has room for. */
+/* Returns how many runs of all participants the shared block has room for. */
 static Size
 all_runs(int processes)
 {
@@ -499,7 +499,7 @@ check_participants(PtSortShared *shared, int participants,
 }
 
 /*
- * Prevent other processes from joining, after all participants announced their
+ * Prevent more processes from joining, after all participants announced their
  * runs.  If more participants joined than the leader expects, raise an error,
  * because the result would lack tuples.
  */

@@ -4,7 +4,7 @@
  *	  Communication between the participants of one parallel sort.
  *
  * The shared block has a fixed part and one slot for each process.  The
- * leader's process is number 0, workers are 1, 2, ...  A process that sorts
+ * leader's process is number 0, workers are 1, 2, ...  Each sorting process
  * joins under its number.  It announces its finished runs, with statistics, in
  * its own slot.  The leader waits for the announcements of a given number of
  * participants.  Then the leader reads the slots, which no longer change.
@@ -19,7 +19,7 @@
 #include "lib/stringinfo.h"
 #include "tape/run.h"
 
-/* ptsort.h describes the next functions.  Their prefix there is ptsort_. */
+/* ptsort.h describes the first three functions, with the prefix ptsort_. */
 extern Size shared_estimate(int processes);
 extern void shared_init(PtSortShared *shared, int processes,
 						dsm_segment *segment);
@@ -57,9 +57,9 @@ extern void shared_wake(PtSortShared *shared);
 
 /*
  * Each participant calls shared_claim_learning once.  The first call returns
- * true, and its caller must then publish what it learned, or an empty string
- * if it did not learn.  shared_read_learned waits for the published string and
- * appends the string to 'result'.
+ * true.  The participant that gets true must publish what its key learned, or
+ * an empty string if the key did not learn.  shared_read_learned waits for the
+ * published string and appends the string to 'result'.
  */
 extern bool shared_claim_learning(PtSortShared *shared);
 extern void shared_publish_learned(PtSortShared *shared,
@@ -83,9 +83,9 @@ extern const RunDesc *shared_runs(PtSortShared *shared, int participant,
 								  int *nruns);
 
 /*
- * shared_slice returns the start of a slice: a position (run.h) in each run, by
- * participant and then by run.  *shared_slice_start is the number of tuples
- * before the slice.  The slice after the last slice begins at the runs' ends.
+ * shared_slice returns the start of a slice: a position (run.h) in each run,
+ * ordered by participant and run.  *shared_slice_start is the number of tuples
+ * before the slice.  After the last, an empty slice begins at the runs' ends.
  */
 extern int64 *shared_slice(PtSortShared *shared, int slice);
 extern int64 *shared_slice_start(PtSortShared *shared, int slice);

@@ -4,13 +4,13 @@
  *	  Cut the final merge into slices of about equal size.
  *
  * All participants import all runs, so any participant can merge any slice, and
- * a slow participant simply merges fewer slices.  There are up to SLICES_EACH
- * slices per participant, of at least MIN_SLICE_TUPLES tuples each.  A smaller
- * sort has up to one slice per participant, of at least MIN_SHARE_TUPLES.
+ * a slow participant simply merges fewer slices.  Per participant, there are
+ * up to SLICES_EACH slices of at least MIN_SLICE_TUPLES tuples each or, in
+ * smaller sorts, up to one slice of at least MIN_SHARE_TUPLES tuples.
  *
- * A *cut* is one place in each run.  All tuples before these places, in any
- * run, come before all tuples after them in every run.  Any tuple t of a run
- * makes a cut: in each run, the cut's place is before the first tuple that
+ * A *cut* is one place in each run.  In sort order, each tuple before its
+ * run's place comes before each tuple after its run's place.  Any tuple t of a
+ * run makes a cut: in each run, the cut's place is before the first tuple that
  * does not come before t.  The order is total, because heap TIDs decide
  * between equal keys.  Cuts can therefore fall anywhere, even between equal
  * keys, unless the variant wants equal keys in one slice.
@@ -18,11 +18,11 @@
  * The tuples that make cuts are quantiles.  The leader estimates the quantiles
  * from the sparse indexes.  Each sample stands for the tuples up to the next
  * sample of its run, so the sorted samples of all runs show where each of k
- * equal parts of all tuples ends.  The estimate uses words only; among equal
- * words the place within the run decides.  The cuts themselves are exact.  If
- * a cut falls among many equal keys, the number of tuples before the cut may
- * be too far from the target.  A bisection of the runs' samples then finds a
- * better place, so the sizes of slices differ by at most 10 % for any data.
+ * equal parts of all tuples ends.  The estimate compares samples by words and
+ * then by places within runs, not by images.  The cuts themselves are exact.
+ * If a cut falls among many equal keys, the number of tuples before the cut
+ * may be too far from the target.  A bisection of the runs' samples then finds
+ * a better cut, so the sizes of slices differ by at most 10 % for any data.
  *
  *-------------------------------------------------------------------------
  */
@@ -63,8 +63,8 @@ typedef struct Candidate
 	double		fraction;		/* fraction of its run's tuples before it */
 	int			run;
 	int64		position;
-	double		middle;			/* estimated number of its run's tuples before
-								 * a candidate near this one */
+	double		middle;			/* estimated number of tuples of 'run' before
+								 * a cut near this candidate */
 } Candidate;
 
 /* Cut: a cut through all runs. */
@@ -202,8 +202,8 @@ sample_is_before_cut(SortOrder *order, RunReader *reader,
 }
 
 /*
- * Find the first record of a run that does not come before the cut.  Reads the
- * records from the last sample before the cut on.
+ * Find the first record of a run that does not come before the cut.  Starts
+ * reading at the last sample before the cut.
  */
 static void
 cut_run(SortOrder *order, RunReader *reader, const Splitter *splitter, int r,
@@ -212,7 +212,7 @@ cut_run(SortOrder *order, RunReader *reader, const Splitter *splitter, int r,
 	const RunSample *samples = reader->run->samples;
 	int64		low = 0;		/* samples below 'low' are before the cut */
 	int64		high = reader->run->desc.nsamples;	/* samples from 'high' on
-													 * are not */
+													 * are not before the cut */
 	int64		tuples;
 
 	while (low < high)
@@ -310,8 +310,8 @@ improve_cut(PtSort *sort, RunReader *readers, int64 target, int64 tolerance,
 
 		/*
 		 * Exclude the sample just tried, so that the loop ends even if
-		 * comparisons are not transitive.  (If they are transitive, the
-		 * sample numbers in the cut exclude it too.)
+		 * comparisons are not transitive.  (If comparisons are transitive,
+		 * the sample numbers in the cut also exclude this sample.)
 		 */
 		if (last.before < target)
 			low[widest] = middle + 1;

@@ -33,7 +33,7 @@
 /* Maximum bytes of an image. */
 #define MAX_IMAGE			(MaxAllocSize + 1)
 
-/* For fewer tuples than this, the sort does not measure time and memory. */
+/* For fewer than FEW_TUPLES tuples, sorts do not measure time and memory. */
 #define FEW_TUPLES			256
 
 /*
@@ -217,7 +217,7 @@ spill(PtSort *sort)
 	sort->stats.run_ms += pt_ms_since(start);
 }
 
-/* Raise the error for a call that puts a tuple in the wrong phase or role. */
+/* Raise the error for a put that the sort's phase or role does not allow. */
 static pg_noinline void
 refuse_put(const PtSort *sort)
 {

@@ -30,8 +30,8 @@
 
 /*
  * A sort that reads the runs of all participants has the same budget as a sort
- * that writes them, but needs more of the budget for other memory.  For that
- * memory, sort_runs_to_leave keeps this part of the merge order free.
+ * that writes runs, but its sort_other_memory() is larger.  For this reason,
+ * sort_runs_to_leave keeps this part of the merge order free.
  */
 #define READING_PART		4
 

@@ -105,7 +105,7 @@ sort_method(const PtSort *sort)
 	return Max(now, sort->stats.method);
 }
 
-/* sort_wrong_variant raises the error of sort_state for a wrong variant. */
+/* sort_wrong_variant raises sort_state's error for a wrong variant. */
 void
 sort_wrong_variant(const PtSort *sort, const PtSortVariant *variant)
 {
@@ -440,7 +440,7 @@ publish_slices(PtSort *sort)
 	shared_publish_plan(shared, sort_failed(sort));
 }
 
-/* Wait for the runs of all participants, or for the plan of their slices. */
+/* Wait for the runs of all participants, or for the plan of the slices. */
 static void
 perform_reading(PtSort *sort)
 {

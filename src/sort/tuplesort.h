@@ -53,7 +53,7 @@ struct PtSort
 	MemSort    *memsort;		/* entries in phases PUTTING and MEMORY */
 	PtSortKey  *key;			/* key of ptsort's own variants, or NULL */
 	bool		learning;		/* the key will learn; until then words are 0
-								 * or decide fewer comparisons */
+								 * or decide fewer comparisons than later */
 	int64		learn_at;		/* number of tuples at which the key learns */
 	int64		in_order;		/* while learning: number of leading tuples
 								 * known to be in order */
@@ -134,10 +134,10 @@ extern void sort_note_memory(PtSort *sort);
  * sortput.c
  *
  * sort_reserve may make the key learn, so a caller whose key learns must make
- * words after it called sort_reserve.  ptsort's own variants call sort_place,
- * sort_add and sort_put_entry instead of sort_reserve, sort_commit and
- * sort_put.  If memory has room, these functions run inline, so that adding a
- * tuple costs little more than copying it.
+ * words after it called sort_reserve.  Instead of sort_reserve, sort_commit
+ * and sort_put, ptsort's own variants call sort_place, sort_add and
+ * sort_put_entry.  If memory has room, these three functions run inline, so
+ * that adding a tuple costs little more than copying it.
  */
 
 /*
@@ -185,7 +185,7 @@ sort_count_put(PtSort *sort)
 /*
  * sort_next_place returns the address for the next image, or NULL if memory
  * must grow to have room for 'most' bytes.  Images must not be inline.  The
- * function reserves nothing: a caller that makes an image at the address then
+ * function reserves nothing: after making an image at the address, the caller
  * calls sort_add_next, or sort_place with the image's size.
  */
 static inline void *
@@ -198,8 +198,8 @@ sort_next_place(PtSort *sort, Size most)
 
 /*
  * sort_add_next adds the image that the caller made at the address from
- * sort_next_place.  The caller must not call other functions of the sort in
- * between.
+ * sort_next_place.  Between these two calls, the caller must not call other
+ * functions of the sort.
  */
 static inline void
 sort_add_next(PtSort *sort, Size size, const uint64 *words)
@@ -335,7 +335,7 @@ extern void sort_append_run(PtSort *sort, RunWriter *writer);
 /* sort_merge_order returns the maximum number of runs that a merge can read. */
 extern int	sort_merge_order(const PtSort *sort, MergePurpose purpose);
 
-/* sort_create_merge starts a merge of runs within the rest of the budget. */
+/* sort_create_merge starts a merge that may use the rest of the budget. */
 extern Merge *sort_create_merge(PtSort *sort, Run **runs, int nruns,
 								MergePurpose purpose);
 

@@ -8,8 +8,8 @@
  * and saves a quarter to a half of the bytes.
  *
  * The values of one column are adjacent, so packing and unpacking are loops of
- * a few shifts, with all variables in registers.  The loops copy 8 bytes for
- * each value, even a shorter one; the next packed value overwrites the excess.
+ * a few shifts, with all variables in registers.  The loops copy 8 bytes even
+ * for shorter values; the next packed value overwrites the excess.
  *
  * The first column is sorted, so packing computes its differences by
  * subtraction.  For the other columns, packing uses exclusive or.  In a heap

@@ -6,7 +6,7 @@
  * A frame stores its entries as columns: one for each word of the key and one
  * for the first 8 bytes of the image (all bytes of an inline image).  A column
  * stores only the bits that vary within the frame, in the minimum number of
- * whole bytes:
+ * whole bytes.  The layout of a frame:
  *
  *		FrameHeader
  *		FrameColumn of each column
@@ -48,7 +48,7 @@ typedef struct FrameHeader
 	uint8		count;			/* number of entries */
 	uint8		trim;			/* number of zero bytes cut off each image,
 								 * unless trims_vary */
-	bool		trims_vary;		/* the frame has one number for each image */
+	bool		trims_vary;		/* the frame has a 'trim' for each image */
 	uint8		unused[5];
 } FrameHeader;
 

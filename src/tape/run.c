@@ -4,8 +4,8 @@
  *	  A run: one sorted sequence of tuples on a tape, with its sparse index.
  *
  * A writer writes each full frame to the tape immediately, and a reader has
- * one frame in memory in addition to the tape's buffer.  The memory of both
- * does not depend on the length of the run.
+ * one frame in memory in addition to the tape's buffer.  The memory of writer
+ * and reader does not depend on the length of the run.
  *
  * A reader checks sizes and offsets from a temporary file before using them, so
  * that a damaged file causes an error and not a crash.
@@ -21,15 +21,15 @@
 #include "util.h"
 
 /*
- * A frame is full when its rests (frame.h) have FRAME_RESTS bytes.  With fewer
- * than FRAME_MIN_ENTRIES images the header would be too large in proportion, so
- * the rests may then grow to STAGE_RESTS bytes.
+ * A frame is full when its rests (frame.h) have FRAME_RESTS bytes.  While a
+ * frame has fewer than FRAME_MIN_ENTRIES images, its rests may grow to
+ * STAGE_RESTS bytes, so that its header is not too large in proportion.
  */
 #define FRAME_RESTS		3072
 #define FRAME_MIN_ENTRIES	8
 #define STAGE_RESTS		(2 * FRAME_RESTS)
 
-/* Bytes at the start of every image that form a column of the frame. */
+/* The first IMAGE_HEAD bytes of every image form a column of the frame. */
 #define IMAGE_HEAD		sizeof(uint64)
 
 /* The frame that a writer fills. */

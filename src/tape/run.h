@@ -40,7 +40,7 @@
 /* Value of max_samples for a run without a sparse index. */
 #define RUN_NO_SAMPLES	0
 
-/* Bits of a position that number the record within its frame. */
+/* Bits of a position for the number of the record within its frame. */
 #define RUN_POSITION_BITS	8
 #define RUN_POSITION(offset, index) \
 	(((int64) (offset) << RUN_POSITION_BITS) | (index))
@@ -100,7 +100,7 @@ typedef struct RunReader
 	const char *tuple;			/* NULL before the first tuple and at the end */
 	Size		size;			/* bytes of the image */
 	int			index;			/* number of the next record in its frame */
-	int			count;			/* number of records to read in that frame */
+	int			count;			/* records to read in the current frame */
 	int			ncolumns;
 	struct RunFrame *frame;		/* the current frame, unpacked */
 

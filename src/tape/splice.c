@@ -4,16 +4,16 @@
  *	  Joins runs that do not overlap, without rewriting them.
  *
  * Ascending input becomes one run: the sort continues the last run while
- * spilled tuples come after its last tuple.  In descending input, each run
- * comes before the previous one.  Input that is sorted in parts (several sorted
- * files, for example) becomes sequences of non-overlapping runs in any order.
- * Without splicing, a merge would rewrite these runs to concatenate them.
+ * spilled tuples come after its last tuple.  Descending input becomes runs in
+ * descending order.  Input that is sorted in parts (several sorted files, for
+ * example) becomes sequences of non-overlapping runs in any order.  Without
+ * splicing, a merge would rewrite these runs to concatenate them.
  *
- * The algorithm is known for colouring intervals with the fewest colours.  It
- * takes the runs in the order of their first tuples, and appends each run to
- * the sequence that ends first, if that sequence ends before the run begins.
- * Otherwise the run starts a new sequence.  Joining two runs joins their lists
- * of extents.
+ * Splicing uses a known algorithm for colouring intervals with the fewest
+ * colours.  The algorithm takes the runs in the order of their first tuples,
+ * and appends each run to the sequence that ends first, if that sequence ends
+ * before the run begins.  Otherwise the run starts a new sequence.  Joining
+ * two runs joins their lists of extents.
  *
  *-------------------------------------------------------------------------
  */
@@ -108,8 +108,8 @@ compare_last(Datum a, Datum b, void *arg)
 }
 
 /*
- * Like splice_runs, for a stable sort.  A later run may come before an earlier
- * run only if the two have no equal tuples.
+ * splice_runs for a stable sort.  A later run may come before an earlier run
+ * only if the two have no equal tuples.
  */
 static int
 splice_neighbours(SortOrder *order, Run **runs, int nruns)

@@ -207,9 +207,9 @@ struct Tapeset
 
 /*
  * tapeset_open creates an empty tapeset, or opens another process's tapeset for
- * reading.  If fileset is not NULL, the file belongs to the file set and its
- * name has the participant's number; otherwise the file is private to this
- * process.  block_bytes must be a multiple of BLCKSZ.
+ * reading.  If fileset is not NULL, the file belongs to the file set, and the
+ * file's name has the participant's number; otherwise the file is private to
+ * this process.  block_bytes must be a multiple of BLCKSZ.
  */
 Tapeset *
 tapeset_open(SharedFileSet *fileset, int participant, int64 block_bytes,
@@ -344,7 +344,7 @@ flush_blocks(Tape *tape)
 	Tapeset    *set = tape->set;
 	int64		nblocks = blocks_of(set, tape->used);
 	int64		start = 0;		/* next block to write: number in the buffer */
-	int64		block = allocate_block(set);	/* number in the file */
+	int64		block = allocate_block(set);	/* block number in the file */
 
 	fault_point("tape: write");
 	CHECK_FOR_INTERRUPTS();

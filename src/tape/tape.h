@@ -19,8 +19,8 @@
  * A process can write only one tape of a set at a time, but can read several
  * tapes.  To pass a finished tape to other processes, call tape_export().  This
  * function fills in a small description for shared memory, and tape_import()
- * opens the tape by this description.  The exporter can store a note of any
- * size with the tape.
+ * opens the tape from this description.  With the tape, tape_export() can store
+ * a note of any size, which tape_import() copies.
  *
  * All functions may raise errors.  Memory and files belong to the memory
  * context and the resource owner that are current in tapeset_open().
@@ -34,7 +34,7 @@
 
 #include "storage/sharedfileset.h"
 
-/* Bytes past the result of tape_read that are still readable. */
+/* Number of readable bytes after the bytes that tape_read provides. */
 #define TAPE_OVERRUN	MAXIMUM_ALIGNOF
 
 typedef struct Tapeset Tapeset;

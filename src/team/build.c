@@ -173,7 +173,7 @@ count_tuples(Build *build)
 		pgstat_progress_update_multi_param(lengthof(params), params, values);
 }
 
-/* Report the phase to the progress view, as the phase of a btree build. */
+/* Report the matching phase of a btree build to the progress view. */
 void
 build_enter_phase(Team *team, TeamPhase phase)
 {

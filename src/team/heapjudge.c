@@ -5,10 +5,10 @@
  *
  * This file follows the rules of the server's heapam_index_build_range_scan()
  * and heapam_relation_copy_for_cluster(), but locks each page once, in shared
- * mode, where the server locks it for each tuple.  After that the pin suffices
- * for reading the page's tuples: no process removes or moves tuples of a pinned
- * page.  Other processes may change hint bits and xmax and add line pointers,
- * but the callers read none of these.
+ * mode, where the server locks it for each tuple.  After the release of this
+ * lock, the pin suffices for reading the tuples: no process removes or moves
+ * tuples of a pinned page.  Other processes may change hint bits and xmax and
+ * add line pointers, but the callers read none of these.
  *
  * If a page is in no buffer, heapread.c may provide a copy, which needs no
  * lock.  If the hint bits do not prove that all tuples of the copy are live,
@@ -72,7 +72,7 @@ says_live(HeapTupleHeader tuple)
 	return (tuple->t_infomask & both) == both;
 }
 
-/* Judge a tuple whose hint bits do not suffice.  The page is in a buffer. */
+/* Judge a buffered page's tuple whose hint bits do not prove it live. */
 static HeapVerdict
 judge_by_horizon(const HeapJudge *judge, OffsetNumber offset)
 {
@@ -87,7 +87,7 @@ judge_by_horizon(const HeapJudge *judge, OffsetNumber offset)
 
 /*
  * Judge all tuples, for SnapshotAny.  Returns false if the server must scan the
- * page, or if the page is a copy and the hint bits of a tuple do not suffice.
+ * page, or if the page is a copy and hint bits do not suffice to judge a tuple.
  */
 static bool
 judge_all(HeapJudge *judge)
@@ -122,7 +122,7 @@ judge_all(HeapJudge *judge)
 
 /*
  * Find the tuples that an MVCC snapshot sees.  Returns false if the page is a
- * copy and the hint bits of a tuple do not suffice.
+ * copy and hint bits do not suffice to judge a tuple.
  */
 static bool
 judge_visible(HeapJudge *judge, Snapshot snapshot)
@@ -178,7 +178,7 @@ roots_are_known(const HeapJudge *judge)
 
 /*
  * Judge the tuples of the page.  Returns false if the server must scan the
- * page, or if the page is a copy and the hint bits of a tuple do not suffice.
+ * page, or if the page is a copy and hint bits do not suffice to judge a tuple.
  */
 static bool
 judge_tuples(HeapJudge *judge)

@@ -80,7 +80,7 @@ extern void heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,
 
 /*
  * heapjudge_next goes to the next page and judges it.  Returns false after the
- * last page.  If it sets *judged to false, the server must scan the page.
+ * last page.  Sets *judged to false if the server must scan the page.
  */
 extern bool heapjudge_next(HeapJudge *judge, bool *judged);
 

@@ -13,8 +13,8 @@
  * changes is in a buffer, and a process must read a page into a buffer before
  * it can change the page.  The server relies on these facts, too, when it reads
  * a block.  To keep the blocks out of buffers during the copy, the copying
- * process locks their partitions of the buffer mapping in shared mode.  It
- * holds the locks from the look-up until the end of the copy, and acquires them
+ * process locks the blocks' partitions of the buffer mapping in shared mode.
+ * Under these locks it looks up and copies the blocks.  It acquires the locks
  * in ascending order, as the server does (BufferAlloc, DropRelationBuffers).
  *
  * Other processes need these locks in exclusive mode for each page that they
@@ -78,8 +78,8 @@ struct HeapReader
 	char	   *pages;			/* memory for BATCH pages */
 
 	int			pause;			/* batches left to read without copying */
-	int			last_pause;		/* batches of the last pause for others; 0 if
-								 * others did not wait since */
+	int			last_pause;		/* batches of the last pause for waiters; 0 if
+								 * no process waited after that pause */
 
 	OpenSegment segment;		/* open segment of the file, if any */
 };
@@ -158,8 +158,8 @@ fill_batch(HeapReader *reader)
 #ifdef RWF_NOWAIT
 
 /*
- * Returns the number of blocks, beginning with the i-th, that are consecutive
- * and in one segment of the file.
+ * Beginning with the i-th block, returns the number of blocks that are
+ * consecutive and in one segment of the file.
  */
 static int
 neighbours(const HeapReader *reader, int i)
@@ -365,10 +365,10 @@ heapread_begin(HeapScanDesc scan)
 
 /*
  * Begin a pause in copying if more than half of the last batch's copies were
- * useless, as in the first scan of a newly loaded table, which must set hint
- * bits on every page.  Also begin a pause if other processes waited for the
- * locks of the last batch, because those processes read pages, too.  This pause
- * doubles while others wait again after it.
+ * useless.  Most are useless in the first scan of a newly loaded table: that
+ * scan must set hint bits on every page.  Also begin a pause if other processes
+ * waited for the last batch's locks, because those processes read pages, too.
+ * If processes wait again after this pause, the next is twice as long.
  */
 static void
 begin_pause(HeapReader *reader)

@@ -28,8 +28,8 @@ typedef struct HeapPage
 } HeapPage;
 
 /*
- * heapread_begin returns a reader for a scan, in the current memory context.
- * The caller begins the scan, but reads nothing from it.
+ * heapread_begin returns a reader for a scan.  The reader is in the current
+ * memory context.  The caller begins the scan, but reads nothing from it.
  */
 extern HeapReader *heapread_begin(HeapScanDesc scan);
 

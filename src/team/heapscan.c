@@ -5,19 +5,19 @@
  *
  * This file follows the rules of the server's heapam_index_build_range_scan().
  * For each page heapjudge.c decides which tuples get an index entry, and finds
- * the root line pointers of heap-only tuples.  Then, for one index after the
- * other, this file reads the values from the page and calls the callback.
+ * the root line pointers of heap-only tuples.  Then, for each index in turn,
+ * this file reads the values from the page and calls the index's callback.
  *
  * The scan emits no tuple before it judged the whole page.  So if a tuple needs
  * a warning or a wait, because another transaction is inserting or deleting it,
- * the server's own scan can process that one block.  (An index build normally
- * holds a lock that excludes other writers.  Exceptions are tables whose users
- * release their locks early.)
+ * the server's own scan can process this page.  (Most tables have no tuple of
+ * this kind, because the build's lock excludes other writers.  Exceptions are
+ * tables whose writers release their locks before they commit.)
  *
- * This file itself judges pages with recently dead tuples and with the
- * transaction's own changes, because judging them needs no waiting.  All pages
- * of a table may have these tuples after a restore in a single transaction, or
- * while a session holds an old snapshot.
+ * This file itself judges recently dead tuples, and tuples that the build's own
+ * transaction inserted or deleted, because judging them needs no waiting.  All
+ * pages of a table may have these tuples after a restore in a single
+ * transaction, or while a session holds an old snapshot.
  *
  * An index must have entries for recently dead tuples, which some snapshot may
  * still see, but needs none for dead tuples.  The horizon separates these two
@@ -234,8 +234,8 @@ walk_columns(const HeapColumns *plan, HeapTupleHeader tuple, int from,
 
 /*
  * Extract an index's values from a tuple.  Values passed by reference point
- * into the tuple, except values of columns added after the tuple was inserted,
- * which point into the descriptor.
+ * into the tuple or, if the column was added after the tuple was inserted, into
+ * the descriptor.
  */
 static inline void
 take_columns(const HeapColumns *plan, HeapTupleHeader tuple,
@@ -377,8 +377,8 @@ emit_page(HeapScan *hs)
 
 /*
  * Have the server scan the page, once for each index.  The server's scan
- * prepares the index's expressions in its own executor state and frees them at
- * its end.  So this function sets the expression states of this scan aside.
+ * prepares expressions in its own executor state, and frees them when the scan
+ * ends.  So this function sets the expression states of 'hs' aside.
  */
 static void
 leave_page_to_server(HeapScan *hs)

@@ -4,8 +4,8 @@
  *	  Page-at-a-time scan of a heap table for index builds.
  *
  * heapscan_build() has the effects of table_index_build_scan(): it calls the
- * callback for the same tuples, and returns the same count.  It raises the same
- * errors and warnings, waits for the same transactions, and sets
+ * callback for the same tuples, and counts the same live rows.  It raises the
+ * same errors and warnings, waits for the same transactions, and sets
  * ii_BrokenHotChain of the IndexInfo in the same cases.  Only the order of the
  * callback calls may differ.  On a heap table heapscan_build() locks each
  * buffer once instead of once per tuple, reads the columns directly from the
@@ -48,8 +48,8 @@ extern BlockNumber heapscan_build(Relation heap, HeapScanTarget *targets,
 
 /*
  * heapscan_is_shareable returns true if a scan of this table can have more than
- * one target.  No target may have expressions or a predicate, or be built
- * CONCURRENTLY.
+ * one target.  If there are several, no target may have expressions or a
+ * predicate, or be built CONCURRENTLY.
  */
 extern bool heapscan_is_shareable(Relation heap);
 

@@ -316,12 +316,12 @@ team_leave(Team *team)
  */
 
 /*
- * Returns the share of the budget, in bytes, of a sort in this role.  Sorts
- * that run at the same time have equal shares.  Each process that puts tuples
- * has one or more of these sorts; each process that may read slices has one.
- * (A worker divides by the planned number, because it does not know the number
- * of launched workers.)  A SERIAL sort is alone, and a LEADER sort begins after
- * the sorts that wrote the runs, so each of them has the whole budget.
+ * Returns the bytes of the budget that a sort in this role gets.  Sorts that
+ * run at the same time have equal shares.  Each process that puts tuples has
+ * one or more of these sorts; each process that may read slices has one.  (A
+ * worker divides by the number of planned processes, because it does not know
+ * how many workers started.)  A SERIAL sort is alone, and a LEADER sort begins
+ * after the sorts that wrote the runs, so both roles have the whole budget.
  */
 static int64
 share_of_budget(const Team *team, PtSortRole role)
@@ -335,8 +335,8 @@ share_of_budget(const Team *team, PtSortRole role)
 
 /*
  * Raise an error if the user's begin callback did not begin a sort with the
- * given options.  Otherwise the team could wait forever for the sort's runs or
- * plan, or read nothing.
+ * given options.  Without this check, the team could wait forever for the
+ * sort's runs or plan, or read nothing.
  */
 static void
 check_sort(const PtSort *sort, const PtSortOptions *options)
@@ -496,8 +496,8 @@ team_sort(Team *team, int workers)
 
 /*
  * Add to the slot the statistics of the sort that this process read, and the
- * collation that the provider contradicted, if any.  A serial team reads the
- * same sort that received the tuples, so that sort's statistics replace those
+ * collation for which the sort failed, if any.  A serial team reads the same
+ * sort that received the tuples, so the statistics of that sort replace those
  * in the slot.
  */
 static void

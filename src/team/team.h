@@ -60,9 +60,9 @@ typedef struct TeamKind
 	void		(*close) (Team *team);
 
 	/*
-	 * Optional, in the leader: team.c calls prepare before the launch with
-	 * the number of processes, including the leader, and again with 1 if no
-	 * worker starts.  prepare may still change 'info' and 'sorts'.
+	 * Optional, in the leader: team.c calls prepare with the number of
+	 * processes, including the leader, before the launch, and again with 1 if
+	 * no worker starts.  prepare may still change 'info' and 'sorts'.
 	 */
 	void		(*prepare) (Team *team, int processes);
 
@@ -147,10 +147,10 @@ struct Team
 	bool		slices;			/* true: each participant reads slices; false:
 								 * the leader reads one stream */
 	int			sorts;			/* number of sorts into which a participant
-								 * puts tuples at the same time, so that they
+								 * puts tuples at the same time; these sorts
 								 * share the budget; 0 means one */
 	PtSortShared *stored;		/* runs that an earlier team wrote, or NULL;
-								 * the caller attaches the segment */
+								 * the caller attaches the runs' segment */
 
 	/* Leader */
 	const char *worker_main;	/* argument of CreateParallelContext() */
@@ -169,7 +169,7 @@ struct Team
 	ParallelTableScanDesc scan; /* NULL: scan the whole table */
 	PtSortShared *sort_shared;	/* NULL if the team has only a serial sort */
 	PtSort	   *sort;
-	double		others_ms;		/* kind->fill: time of sorts except 'sort' */
+	double		others_ms;		/* time of sorts except 'sort', set by fill */
 	TeamSlot   *slots;			/* slots of all participants; 0: the leader */
 	TeamSlot   *slot;			/* slot of this process */
 
@@ -228,8 +228,8 @@ extern void team_leave(Team *team);
 extern void team_serve(Team *team, dsm_segment *segment, shm_toc *toc);
 
 /*
- * team_options returns the options of a sort in this role whose participants
- * share 'sort_shared'.
+ * team_options returns the options of a sort whose role is 'role' and whose
+ * participants share 'sort_shared'.
  */
 extern PtSortOptions team_options(const Team *team, PtSortRole role,
 								  PtSortShared *sort_shared);

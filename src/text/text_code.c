@@ -12,8 +12,8 @@
  * word consists of these bytes.  Copying bytes is much faster than coding.
  *
  * The weight of a character outside the sample may lie between two weights of
- * the sample.  The code of a string with this character ends with the upper
- * weight, and its word is a lower bound for strings with the upper weight.
+ * the sample.  For a string with this character, the code ends with the upper
+ * weight, and the word is a lower bound for strings with the upper weight.
  *
  *-------------------------------------------------------------------------
  */
@@ -581,7 +581,7 @@ count_string(TextCode *code, TextCounts *counts, const char *string,
 		text_model_count(counts, TEXT_MODEL_END);
 }
 
-/* Count the sample for the model: one in 'part' groups of WHOLE_STRINGS. */
+/* Count the symbols in one of every 'part' groups of WHOLE_STRINGS strings. */
 static void
 count_sample(TextCode *code, TextCounts *counts, int part)
 {

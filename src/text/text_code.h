@@ -15,12 +15,12 @@
  * The code is an arithmetic code without the last step, which would choose the
  * shortest number in an interval.  The interval of all strings is 0 to 2^64, or
  * 0 to 2^128 for two words.  The code divides the interval of a string among
- * the strings that extend it by one character.  The parts have the order of the
- * characters' primary weights (text_symbol.h).  The size of a part is
- * proportional to the frequency of its weight after the two preceding weights
- * (text_model.h).  The words are the lower end of the string's interval, or of
- * the interval of its longest prefix that fits into the bits.  So words sort
- * like the sequences of weights.
+ * the strings that extend this string by one character.  The parts have the
+ * order of the characters' primary weights (text_symbol.h).  The size of a part
+ * is proportional to the frequency of its weight after the two preceding
+ * weights (text_model.h).  The words are the lower end of the string's
+ * interval, or of the interval of the string's longest prefix that fits into
+ * the words.  So words sort like the sequences of weights.
  *
  * In bytewise collations strings sort like their weights, and the code makes
  * one word.  In other collations the weights come from the collation's tables
@@ -75,7 +75,7 @@ extern void text_code_show(TextCode *code, Datum value);
 
 /*
  * text_code_export appends the sample to 'target'.  text_code_import reads a
- * sample from another process, and raises an error if it is not valid.
+ * sample from another process, and raises an error if the sample is not valid.
  */
 extern void text_code_export(const TextCode *code, StringInfo target);
 extern void text_code_import(TextCode *code, const char *source, Size length);

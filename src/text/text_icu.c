@@ -14,7 +14,8 @@
  * reordering			ICU moves scripts: the weights of a script get
  *						new leading bytes.  U+FDD1 followed by a letter of
  *						the script has the script's first weight, and the sort
- *						key of these two characters contains the new byte.
+ *						key of these two characters begins with the new
+ *						leading byte of this weight.
  *
  * The elements of a character may depend on its neighbours:
  *
@@ -27,10 +28,10 @@
  * numbers				in a numeric collation, several digits form a number
  *
  * Collations that normalize and have letters composed of a Latin letter and a
- * mark (Vietnamese) contradict themselves.  If two strings are all Latin, ICU
- * compares them by a fast path that does not normalize.  This path does not
- * see that one more mark turns a letter into another letter.  ptsort does not
- * use the weights of these collations.
+ * mark contradict themselves; Vietnamese is an example.  If two strings are all
+ * Latin, ICU compares them by a fast path that does not normalize.  This path
+ * does not see that one more mark turns a letter into another letter.  ptsort
+ * does not use the weights of these collations.
  *
  * ptsort links only against the server, and ICU renames its functions with
  * every release.  So ptsort looks the functions up by name.  If the process
@@ -253,9 +254,7 @@ find_functions(void)
 	return &icu_functions;
 }
 
-/*
- * True if the server reports the collator's version for the locale.
- */
+/* True if the collator has the version that the server reports for 'locale'. */
 static bool
 same_version(const UCollator *collator, const char *locale)
 {
@@ -490,8 +489,8 @@ key_first_byte(const IcuCollation *icu, const UChar *string, int length,
 }
 
 /*
- * Record the first weight of a script, and the shift to its new first byte.
- * Returns false if ICU's data do not show the weight or the shift.
+ * Record the first weight of a script, and the shift to the weight's new first
+ * byte.  Returns false if ICU's data do not show the weight or the shift.
  */
 static bool
 note_script(IcuCollation *icu, const UChar *string, int length)

@@ -3,8 +3,8 @@
  * text_icu.h
  *	  Information from ICU about its collations.
  *
- * Based on these functions, text_unit.c divides strings into units with
- * weights of their own and caches the weights.
+ * text_unit.c uses these functions to divide strings into units with weights of
+ * their own, and caches the weights.
  *
  *-------------------------------------------------------------------------
  */
@@ -100,7 +100,7 @@ typedef struct UnitTable UnitTable;
 /*
  * text_unit_open opens a collation in ICU; opening can be slow.  Returns the
  * collation's table, valid until the process ends; NULL if ICU does not
- * provide what the other functions need.
+ * provide what the functions below need.
  */
 extern UnitTable *text_unit_open(Oid collation);
 

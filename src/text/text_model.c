@@ -12,7 +12,7 @@
  * contexts need counts of symbols.  Therefore the caller counts in two passes.
  * The model takes 300 kB.  With less memory, fewer contexts get tables; with
  * even less, only contexts of one symbol get tables.  With very little memory
- * there is a single table.  Words of smaller models decide fewer comparisons.
+ * there is a single table.  Words from smaller models decide fewer comparisons.
  *
  * Both passes keep counts of 16 bits in the memory of the model.  The first
  * pass counts contexts in 'tables'.  A count stops at the maximum: a context
@@ -156,7 +156,7 @@ struct TextCounts
 	Size		limit;
 	TextContext context;
 	bool		one;			/* true if each context of one symbol has a
-								 * table, with number symbol + 1 */
+								 * table, whose number is symbol + 1 */
 };
 
 static Size
@@ -231,9 +231,9 @@ text_model_count(TextCounts *counts, int symbol)
 
 /*
  * Returns the minimum number of occurrences for a context of two symbols to get
- * a table.  The tables of all contexts with this minimum fit in memory.  (Each
- * step adds a quarter to the minimum, since the tables need not fill the memory
- * completely.)
+ * a table.  The tables of all contexts that reach this minimum fit in memory.
+ * (Each step adds a quarter to the minimum, since the tables need not fill the
+ * memory completely.)
  */
 static uint32
 least_seen(const TextCounts *counts)

@@ -3,9 +3,10 @@
  * text_model.h
  *	  A sample of strings, and a model of the frequencies of their symbols.
  *
- * The caller shows strings that are evenly spread over its input.  The sample
- * ignores strings for which it has no room.  The sample is one block of
- * memory, so that the limit is exact and other processes can read the sample.
+ * The caller calls text_sample_show for strings that are evenly spread over its
+ * input.  The sample ignores strings for which it has no room.  The sample is
+ * one block of memory, so that its limit is exact and other processes can read
+ * the sample.
  *
  * A symbol is a number below TEXT_MODEL_MAX_SYMBOLS; the caller defines its
  * meaning.  The two symbols before a symbol are its *context*.  The model has a
@@ -48,7 +49,7 @@ typedef struct SampleWords
 	uint64		words[PTSORT_MAX_WORDS];
 } SampleWords;
 
-/* Maximum bytes of a sample and its words, unless the limit is lower. */
+/* Maximum bytes of a sample and its words; TextSample.limit may be lower. */
 #define TEXT_SAMPLE_MEMORY \
 	(TEXT_SAMPLE_STRINGS * \
 	 (sizeof(int) + TEXT_SAMPLE_BYTES + sizeof(SampleWords)))
@@ -112,7 +113,7 @@ typedef struct TextCounts TextCounts;
 /* Passes that estimate frequencies read one in TEXT_MODEL_PART strings. */
 #define TEXT_MODEL_PART	4
 
-/* Maximum bytes of counts and model, unless the limit is lower. */
+/* Maximum bytes of counts and model; text_model_begin's limit may be lower. */
 #define TEXT_MODEL_MEMORY	(304 * 1024)
 
 /*

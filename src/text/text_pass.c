@@ -7,7 +7,7 @@
  * words that differ in case or accents, or names that differ in a hyphen.  For
  * these strings strcoll() makes three more passes over both strings.  One pass
  * goes backward; in this pass strcoll() finds each element by going forward
- * from the start (string/strcoll_l.c, 2.36).
+ * from the start (string/strcoll_l.c, glibc 2.36).
  *
  * This file finds the elements once, starting where the strings begin to
  * differ.  A pass compares the concatenated weights of both strings' elements
@@ -18,7 +18,7 @@
  * Direction is a property of elements, not of strings.  In en_US the elements
  * of letters go forward in all passes; the elements of digits and symbols go
  * backward in the second pass.  Consecutive elements that go backward form a
- * span, which a pass reads from its last element to its first.  The C library's
+ * span; a pass reads it from the last element to the first.  The C library's
  * implementation of spans has two oddities, which this file reproduces because
  * the order of strings depends on them.  First, if an element that goes forward
  * follows a span, strcoll() skips the span's second-to-last element.  Second,
@@ -29,9 +29,9 @@
  * A pass can leave out the common prefix of two strings if the prefix ends
  * with an element that goes forward and has weights.
  *
- * Strings that no pass distinguishes are ordered by their bytes, as in the
- * server (varstr_cmp).  Hangul strings in en_US are an example: en_US has no
- * weights for Hangul.
+ * If no pass distinguishes two strings, ptsort orders them by their bytes, as
+ * the server does (varstr_cmp).  Hangul strings in en_US are an example: en_US
+ * has no weights for Hangul.
  *
  *-------------------------------------------------------------------------
  */

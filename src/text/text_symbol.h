@@ -47,8 +47,7 @@
 typedef struct TextSymbols
 {
 	const TextRanks *ranks;		/* the order of strings; NULL: bytewise */
-	int			taken;			/* part of the current element that
-								 * text_rank_next returned; 0 at the start of
+	int			taken;			/* *taken of text_rank_next; 0 at the start of
 								 * a string */
 	bool		learning;		/* true while text_symbol_next inserts new
 								 * weights */
@@ -57,8 +56,9 @@ typedef struct TextSymbols
 	int			nweights;
 	uint32	   *weights;		/* the learned weights, in order */
 	int			nsymbols;		/* number of symbols in the model */
-	uint16	   *pairs;			/* symbols of each weight; the last element is
-								 * for greater weights (text_symbol_next) */
+	uint16	   *pairs;			/* symbols of each weight (text_symbol_next);
+								 * the last element is for weights above all
+								 * learned weights */
 	uint16		bytes[256];		/* symbols of one-byte characters */
 	uint32		wide[KEPT_CHARACTERS];	/* cached characters of two or three
 										 * bytes: code point and pair */

@@ -14,7 +14,7 @@
 #include "compat.h"
 
 /*
- * Direction of a pass and whether the pass compares positions, as in localedef.
+ * Direction of a pass and whether it compares positions: localedef's values.
  */
 enum
 {
@@ -61,7 +61,7 @@ typedef struct CollateProof
 	/*
 	 * True if text_table_element finds all elements, and the first pass goes
 	 * forward over all elements and compares only primary weights encoded
-	 * like UTF-8.  If false, the fields below have no meaning.
+	 * like characters in UTF-8.  If false, the fields below have no meaning.
 	 */
 	bool		forward;
 
@@ -79,8 +79,8 @@ typedef struct CollateProof
 	bool		alone[256];
 
 	/*
-	 * True if this byte is alone, goes forward in all passes, and has weights
-	 * in all later passes.
+	 * True if 'alone' is true for this byte, and the byte goes forward in all
+	 * passes and has weights in all later passes.
 	 */
 	bool		settled[256];
 

@@ -288,7 +288,7 @@ next_simple(UnitTable *table, const char **string, const char *end)
 
 /*
  * text_unit_compare: see text_rank_compare.  If a unit is not simple, ICU
- * compares the strings, which is no slower than comparing ranks.
+ * compares the strings: comparing ranks would not be faster.
  */
 bool
 text_unit_compare(UnitTable *table, int shared, const char *a, int a_length,

@@ -197,7 +197,7 @@ put_exact(DatumState *state, PtSort *sort, Datum value, bool isnull)
 	sort_put_entry(sort, entry);
 }
 
-/* Add the image in the reserved place. */
+/* Add the image in the reserved place to the sort. */
 static void
 commit_image(DatumState *state, PtSort *sort, const void *image)
 {
@@ -213,7 +213,7 @@ reserve_varlena(PtSort *sort, Size size)
 {
 	void	   *place = sort_place(sort, Max(size, MIN_IMAGE));
 
-	/* pad a value that is shorter than an image */
+	/* pad a value that is shorter than MIN_IMAGE */
 	*(uint64 *) place = 0;
 	return place;
 }

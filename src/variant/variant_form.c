@@ -5,7 +5,7 @@
  *
  * index_form_tuple() allocates the tuple and visits each value three times: to
  * fetch or decompress it, to find its size, and to store it.  Most keys need
- * only one visit and no allocation.  The layout equals heap_fill_tuple()'s.
+ * one visit and no allocation.  The tuple's layout equals heap_fill_tuple()'s.
  *
  *-------------------------------------------------------------------------
  */

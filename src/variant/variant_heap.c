@@ -15,11 +15,11 @@
  * of the entry.  The two words then decide the whole order, so rows with few
  * different keys need no comparison.
  *
- * ptsort evaluates the index's expressions once for the words, and again in
- * each comparison, as the server's sort does.  The executor state for these
- * evaluations lives in the sort's memory context and holds no other resources
- * (the descriptor is a copy, without a reference count).  Deleting the context
- * frees the state.
+ * ptsort evaluates the index's expressions once for the words.  Like the
+ * server's sort, ptsort evaluates the expressions again in each comparison.
+ * The executor state for these evaluations lives in the sort's memory context
+ * and holds no other resources (the descriptor is a copy, without a reference
+ * count).  Deleting the context frees the state.
  *
  *-------------------------------------------------------------------------
  */

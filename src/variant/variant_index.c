@@ -11,8 +11,8 @@
  * with a bit that nbtree leaves to the access method, and reading compares the
  * live tuples before and after the dead tuples.
  *
- * Exact keys.  If the key is exact, reading makes the tuple from its entry,
- * unless the caller reads entries.  The image is one inline word: see
+ * Exact keys.  If the key is exact, reading makes each tuple from the tuple's
+ * entry, unless the caller reads entries.  The image is one inline word: see
  * key_pack.h.
  *
  *-------------------------------------------------------------------------
@@ -53,7 +53,7 @@ typedef struct IndexSort
 	bool		postponed;		/* the sort postponed an error */
 	bool		exact;			/* images are inline */
 	bool		only_varlena;	/* a tuple is one varlena, and the key makes
-								 * its words from the value; see put_short */
+								 * words from the value; see put_short */
 	PtSortKey  *key;
 	SortSupport support;
 	int			nwords;
@@ -145,7 +145,7 @@ index_compare(const void *a, const void *b, void *arg)
 		ItemPointerCompare(&((IndexTuple) a)->t_tid, &((IndexTuple) b)->t_tid);
 }
 
-/* Like index_compare, for a unique index.  Sees all equal keys. */
+/* Like index_compare, but also raises the error for two live duplicates. */
 static int
 unique_compare(const void *a, const void *b, void *arg)
 {
@@ -158,7 +158,7 @@ unique_compare(const void *a, const void *b, void *arg)
 	if (cmp != 0)
 		return cmp;
 
-	/* The sort may compare a tuple to itself; dead tuples never count. */
+	/* A sort may compare a tuple to itself; dead tuples are no duplicates. */
 	if (left != right &&
 		!((left->t_info | right->t_info) & DEAD_BIT) &&
 		(!equal_nulls || state->nulls_not_distinct))
@@ -537,7 +537,7 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 
 /*
  * Check for two live tuples with equal keys and only dead tuples between them.
- * Returns the tuple, or an unmarked copy of a dead tuple: the sort still
+ * Returns 'tuple' or, if 'tuple' is dead, an unmarked copy: the sort still
  * compares other tuples with the marked original.
  */
 static IndexTuple

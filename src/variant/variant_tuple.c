@@ -3,13 +3,13 @@
  * variant_tuple.c
  *	  Sorts of minimal tuples by some of their columns.
  *
- * An image is the minimal tuple itself, which begins with its length.  The
- * image keeps toast pointers, as in the server's sort.
+ * An image is the minimal tuple itself, which begins with its length.  Like the
+ * server's sort, ptsort keeps toast pointers.
  *
- * ptsort orders tuples with equal keys by their bytes.  A minimal tuple made
- * from a table row still has bits and bytes of the row's header that do not
- * belong to any value.  ptsort clears these bits and bytes, so that the order
- * depends on the values alone.
+ * ptsort orders tuples with equal keys by the tuples' bytes.  A minimal tuple
+ * made from a table row still has bits and bytes of the row's header that do
+ * not belong to any value.  ptsort clears these bits and bytes, so that the
+ * order depends on the values alone.
  *
  * Two bytes of padding follow the length; the server never reads them.  If the
  * first key column is by reference, ptsort stores the value's place in the
@@ -32,7 +32,7 @@
 #include "util.h"
 #include "variant/variants.h"
 
-/* The bits of a tuple header that describe the tuple's values. */
+/* Header bits that describe the tuple's values. */
 #define VALUE_INFOMASK	(HEAP_HASNULL | HEAP_HASVARWIDTH | HEAP_HASEXTERNAL)
 #define VALUE_INFOMASK2 HEAP_NATTS_MASK
 
@@ -40,7 +40,7 @@
  * A sort reads little of a row that it drops, so the processor does not detect
  * that rows follow each other in a page.  For each row, ptsort therefore
  * prefetches the first BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows
- * ahead.  ptsort assumes that rows are as far apart as the last two rows.
+ * ahead.  ptsort assumes that rows are as far apart as the last two rows put.
  */
 #define ROWS_AHEAD		6
 #define BYTES_AHEAD		128
@@ -57,8 +57,8 @@ typedef struct TupleState
 	const char *row_before;		/* address of the row put last */
 
 	/*
-	 * Values of the tuple being put: of the keys in the words or, with a
-	 * bound, of all keys.
+	 * Values of the tuple being put: of the key columns in the words or, with
+	 * a bound, of all key columns.
 	 */
 	int			nvalues;
 	AttrNumber	last_attnum;	/* largest attnum of these values */
@@ -67,7 +67,7 @@ typedef struct TupleState
 	bool	   *isnull;
 } TupleState;
 
-/* The place of the first key column's value; 0 if unknown. */
+/* The place of the first key column's value in a tuple; 0 if unknown. */
 typedef uint16 FirstPlace;
 
 StaticAssertDecl(sizeof(FirstPlace) <=
@@ -92,9 +92,9 @@ as_heap_tuple(HeapTuple heap_tuple, const void *tuple)
 }
 
 /*
- * Store the place of the first key column's value.  The value points into a
- * tuple that has the same layout and begins at 'start'.  (If a column was
- * added to the table after the row, its value may be in no tuple.)
+ * Store the place of the first key column's value.  state->values[0] points
+ * into a tuple that begins at 'start' and has the layout of 'tuple'.  (If ALTER
+ * TABLE added the column after the row, the value may be in no tuple.)
  */
 static inline void
 keep_first(const TupleState *state, MinimalTuple tuple, const char *start)
@@ -132,7 +132,7 @@ image_value(const TupleState *state, const void *image, int key, bool *isnull)
 /*
  * True if two values of the first key column have the same bytes and need no
  * comparison.  False for other columns: they need not have words, and comparing
- * records, for example, may raise an error for any value.
+ * records, for example, may raise an error even if the bytes are equal.
  */
 static inline bool
 is_same_value(const TupleState *state, int key, Datum a, Datum b)
@@ -197,7 +197,7 @@ tuple_same_key(const void *a, const void *b, void *arg)
 		 compare_from(state, a, b, Max(state->decided, 1)) == 0);
 }
 
-/* Compare the values of key columns with a tuple. */
+/* Compare values of the key columns with the values in a tuple. */
 static int
 tuple_compare_values(const Datum *values, const bool *isnull,
 					 const void *tuple, void *arg)
@@ -299,7 +299,7 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 						  state->key->nwords, context, options);
 }
 
-/* Get the values for a put from a tuple. */
+/* Get from a tuple the values that a put needs. */
 static inline void
 tuple_values(TupleState *state, HeapTuple tuple)
 {
@@ -317,7 +317,7 @@ slot_heap_tuple(TupleTableSlot *slot)
 	return NULL;
 }
 
-/* Get the values for a put from a slot. */
+/* Get from a slot the values that a put needs. */
 static inline void
 slot_values(TupleState *state, TupleTableSlot *slot)
 {
@@ -338,8 +338,8 @@ slot_values(TupleState *state, TupleTableSlot *slot)
 
 /*
  * Copy a minimal tuple, which may be the end of a heap tuple, into the sort.
- * The caller must get the values for the put afterwards, because making room
- * may overwrite state->values (tuple_rekey).
+ * The caller must fill state->values afterwards, because making room for the
+ * copy may overwrite state->values (tuple_rekey).
  */
 static inline MinimalTuple
 copy_tuple(PtSort *sort, const void *tuple, Size size)
@@ -356,7 +356,7 @@ copy_tuple(PtSort *sort, const void *tuple, Size size)
 
 /*
  * Add the tuple in the reserved place.  The datums in state->values point into
- * a tuple that begins at 'start' and has the same layout.
+ * a tuple that begins at 'start' and has the layout of the tuple in 'place'.
  */
 static inline void
 add_tuple(PtSort *sort, TupleState *state, MinimalTuple place,
@@ -382,9 +382,9 @@ variant_put_tuple(PtSort *sort, MinimalTuple tuple)
 }
 
 /*
- * Returns the value of the first key column in a tuple that was formed by
- * 'desc'.  A short last value, as of a column of ORDER BY only, ends with the
- * tuple, so state->values[0], from which it was formed, tells where it begins.
+ * Returns the value of the first key column in a tuple formed with 'desc'.  If
+ * the tuple ends with this column (often only ORDER BY uses it), the size of a
+ * short value, known from state->values[0], tells where the value begins.
  */
 static inline Datum
 formed_value(TupleState *state, TupleDesc desc, HeapTuple tuple)

@@ -19,13 +19,14 @@ command_ok(
 	[ 'python3', '-m', 'unittest', 'discover', '-s', "$FindBin::RealBin/..", '-p', 'test_*.py' ],
 	'unit tests');
 
-# The test deletes a row between the two builds.  The fuzzer must notice.
+# The test deletes a row between the server's build and ptsort's build.  The
+# fuzzer must notice.
 my ($case, undef, $script) = find_spoiled($node, $scripts, '--case', '1-20');
 like(
 	slurp_file($script),
 	qr/^CREATE EXTENSION ptsort.*^CREATE SCHEMA fuzz.*^DELETE FROM t WHERE ctid/ms,
 	'spoiled: a script for the failure');
-# The same case must fail again if it is the only one.
+# The same case must fail again if the fuzzer plays only this case.
 find_spoiled($node, $scripts, '--case', $case);
 
 my @least = $ENV{FUZZ_SECONDS} ? () : ('--least', 1400);

@@ -1,6 +1,6 @@
 # Runs random queries with ptsort's sorts and with the server's sorts, and
 # compares the results.  The test checks that the fuzzer notices a row deleted
-# between two executions.  Then it runs 10,000 random queries.
+# between two executions of a query.  Then it runs 10,000 random queries.
 # QUERY_FUZZ_SECONDS sets a duration instead; FUZZ_SEED chooses the cases.
 use strict;
 use warnings;

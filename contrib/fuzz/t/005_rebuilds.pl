@@ -12,8 +12,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# If a table is larger than a quarter of the buffers, ptsort reads it by copying
-# pages from the table's file.
+# If a table is larger than a quarter of shared_buffers, ptsort reads it by
+# copying pages from the table's file.
 my $node = fuzz_node("shared_buffers = 2MB\n");
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 

@@ -11,7 +11,7 @@ BEGIN
 						  null_every => 20, distinct_keys => n / 2) s;
 END $$;
 
--- Sorts in memory, with one run, with runs within the merge order, and with more
+-- Sorts in memory, with one run, with runs that one merge can read, and with more
 -- runs.
 SELECT variant, n, merge_order, spill, a.tuples,
 	   CASE WHEN n >= 500 THEN a.runs > 1 END AS runs

@@ -10,7 +10,7 @@ SELECT ptsort_test_array('{1.11,1.1,NaN,-1,1e10}'::numeric[], '<(numeric,numeric
 CREATE TYPE colour AS ENUM ('red', 'green', 'blue');
 CREATE TYPE pair AS (a int4, b text);
 
--- Types whose values are arrays, ranges or rows, of variable or fixed length.
+-- Types of variable and of fixed length, including ranges, enums and rows.
 WITH n AS (SELECT i, r(i) AS x FROM generate_series(1, 3000) i)
 SELECT
 	ptsort_test_array(array_agg(x), '<(int8,int8)') = array_agg(x ORDER BY x) AS int8,

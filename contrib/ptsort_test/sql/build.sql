@@ -1,6 +1,6 @@
 -- Index builds by ptsort_parallel(): in slices and as a stream, with and without
--- workers.  The test function checks every call of a callback; this file
--- tests everything else.
+-- workers.  The test function checks every call of a callback; this file tests
+-- the results and the errors.
 CREATE TABLE build (k int8, pad text);
 INSERT INTO build SELECT (i * 7919) % 20011, 'row ' || i
 	FROM generate_series(1, 20010) i;

@@ -17,8 +17,8 @@ CREATE FUNCTION key_of(n int, kb int) RETURNS text LANGUAGE sql AS
 	$$SELECT s.key FROM ptsort_test_sort('tuple', 'shape_icu_i', n, kb, null_every => 11) s$$;
 SELECT key_of(5000, 16384) AS before, key_of(15000, 1024) AS many, key_of(5000, 16384) AS after;
 
--- A sort of few tuples does not learn; a sort of more tuples does.  Includes
--- datums without images, and spilled sorts.
+-- A sort of few tuples does not learn; a sort of more tuples does.  The test
+-- includes datums without images, and spilled sorts.
 SELECT variant, index, n, s.tuples = n AS complete, s.runs > 1 AS runs, s.key,
 	   s.comparisons <= 4 * n AS few_comparisons
 FROM unnest('{datum,tuple,index}'::text[]) variant,
@@ -28,8 +28,8 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, index, n, kb, null_every => 11, width => 20) s
 ORDER BY 1, 2, 3;
 
--- The number of put tuples, not the expected number, decides whether a sort
--- learns.
+-- The number of tuples that the sort gets, not the expected number, decides whether
+-- the sort learns.
 SELECT index, n, expected, s.key
 FROM unnest('{shape_libc_i,shape_icu_i,shape_text_i}'::regclass[]) index,
 	 (VALUES (1999, 0), (1999, 10), (1999, 300000), (2000, 0), (2000, 10), (5000, 300000)) v (n, expected),
@@ -99,7 +99,7 @@ SELECT index, key_memory('auto', 'datum', index, 20000) < 0.9 * key_memory('pref
 FROM unnest('{shape_int8_i,shape_bool_i}'::regclass[]) index;
 SELECT key_memory('auto', 'tuple', 'shape_libc_i', 1999) < key_memory('auto', 'tuple', 'shape_libc_i', 2000) - 10000 AS less;
 
--- Values of varlena types that are shorter than any image, and nulls among them
+-- Varlena values that are shorter than any image, and nulls among the values
 SELECT ptsort_test_array(ARRAY['b', NULL, '', 'abcd', 'a', '', NULL, 'abc', repeat('x', 100000)]::text[], '<(text,text)', nulls) =
 	(SELECT array_agg(v ORDER BY CASE WHEN nulls THEN v IS NOT NULL ELSE v IS NULL END, v)
 	 FROM unnest(ARRAY['b', NULL, '', 'abcd', 'a', '', NULL, 'abc', repeat('x', 100000)]::text[]) v) AS same

@@ -1,6 +1,6 @@
 -- ptsort_parallel(): sorts rows of a table and values of a callback, as streams and
 -- in slices, with and without workers.  The test function checks every call of a
--- callback; this file tests everything else.
+-- callback; this file tests the results and the errors.
 CREATE TABLE onecall (k int8, k2 int4, c text COLLATE "C", w text COLLATE "en-x-icu", pad text);
 INSERT INTO onecall SELECT CASE WHEN i % 50 > 0 THEN (i * 7919) % 20011 END, i % 7,
 		md5((i % 5000)::text), 'word ' || chr(224 + i % 30) || (i * 31) % 999, 'row ' || i
@@ -74,8 +74,8 @@ SELECT onecall(:by_k, tab => 'onecall_serial'), onecall(:by_k, tab => 'onecall_s
 CREATE TABLE onecall_none (LIKE onecall);
 SELECT onecall(:by_k, tab => 'onecall_none'), onecall(:by_k, tab => 'onecall_none', slices => true);
 
--- Text: words that one participant learns for all participants; the server's
--- abbreviated keys if ptsort does not use the collation's tables; or only
+-- Sorts of text use words that one participant learns for all participants, the
+-- server's abbreviated keys if ptsort does not use the collation's tables, or only
 -- comparisons.  (Without ptsort_test.learn_tuples, these sorts would not learn.)
 SET ptsort_test.learn_tuples = 0;
 CREATE TABLE onecall_words AS SELECT md5(i::text) COLLATE "en-x-icu" AS w, 'row ' || i AS pad FROM generate_series(1, 20000) i;

@@ -1,7 +1,7 @@
 -- Parallel sorts: the leader merges the runs of real parallel workers.
 
--- Any number of participants, with or without the leader's process, returns the
--- same tuples in the same order as the serial sort.
+-- With any number of participants, with or without the leader's process, the sort
+-- returns the same tuples in the same order as the serial sort.
 SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_text_i,shape_numeric_i,shape_default_i,shape_own_i}'::regclass[]) index,
@@ -11,7 +11,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 GROUP BY variant, index
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- Some participants have no tuples; then no participant has tuples.
+-- Some participants, or all participants, have no tuples.
 SELECT shares, n, s.tuples
 FROM unnest(ARRAY['1,0,0', '0,1,0', '0,0,1', '0,1,1', '1,100,1']) shares, unnest('{5000,1,0}'::int[]) n,
 	 ptsort_test_sort('tuple', 'shape_int8_i', n, workers => 2,
@@ -23,7 +23,7 @@ SELECT variant, s.tuples
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int4_i', 5000, workers => 2, sorts => 3) s;
 
--- Each participant spills, and leaves all of its runs.
+-- Each participant spills, and leaves all of its runs to the leader.
 SELECT variant, s.tuples, s.runs > 3 AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int8_i', 200000, workers => 2) s;

@@ -12,7 +12,7 @@ FROM (VALUES (0, 'random', 65536), (1, 'random', 65536), (3, 'random', 1024), (0
 		pattern => pattern) s;
 SELECT n, s.tuples FROM unnest('{0,1,2}'::int[]) n, ptsort_test_sort('record', 'shape_record_i', n) s;
 
--- The order is the same for any number of participants, as a stream or in slices.
+-- The order is the same for any number of participants, in a stream and in slices.
 SET ptsort_test.slices = 8;
 SELECT count(*) AS sorts, count(DISTINCT s.checksum) AS results, max(s.filled_slices) AS slices
 FROM (VALUES (0, true), (1, true), (1, false), (3, true), (4, false)) p (workers, leader), (VALUES (true), (false)) q (slices),

@@ -34,7 +34,7 @@ BEGIN
 	identical := s.identical;
 	spilled := s.runs > 0;
 END $$;
--- Updates (some of them HOT updates), deletes, locks and inserts rows, and rolls the
+-- Updates rows (some updates are HOT), deletes, locks and inserts rows, and rolls the
 -- inserts back.  While this transaction runs, no process removes these row versions.
 BEGIN;
 UPDATE rows SET a = NULL, later = 'x' || i WHERE i % 13 = 0;

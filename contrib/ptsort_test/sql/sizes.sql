@@ -30,7 +30,8 @@ FROM (SELECT *, sizes_try(format('SELECT ptsort_test_size(%L, %s)', argument, si
 	OFFSET 0) a
 GROUP BY place, argument, result ORDER BY place, min(ordinality);
 
--- The numbers for amounts of memory and tuples, with runs and merges.
+-- The arguments for amounts of memory and numbers of tuples, in sorts with runs and
+-- merges.
 SET ptsort_test.spill_entries = 20000;
 SELECT argument, string_agg(size::text, ', ' ORDER BY ordinality) AS sizes, result
 FROM (SELECT *, sizes_try(format('SELECT ptsort_test_size(%L, %s)', argument, size)) AS result

@@ -47,7 +47,7 @@ FROM unnest('{shape_int8_i,shape_text_i}'::regclass[]) index,
 		slices => true, shares => string_to_array(shares, ',')::int[]) s
 ORDER BY index::text COLLATE "C", variant COLLATE "C", distinct_keys, pattern COLLATE "C", shares COLLATE "C";
 
--- Some participants have no tuples; then no participant has tuples.
+-- Some participants, or all participants, have no tuples.
 SELECT variant, shares, n, s.tuples
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest(ARRAY['1,0,0', '0,0,1', '0,1,1', '1,100,1']) shares, unnest('{5000,1,0}'::int[]) n,

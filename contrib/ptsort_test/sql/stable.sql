@@ -31,7 +31,7 @@ FROM (VALUES (70000, 0, 65536), (70000, 0, 1024), (600, 9000, 65536), (600, 9000
 	 ptsort_test_sort('tuple', 'shape_int8_i', n, kb, width => width, distinct_keys => 7, stable => true) s;
 
 -- In parallel, equal tuples are in the order of participants, then in the order
--- of the participant's puts.  The leader reads a stream, or all processes read slices.
+-- of each participant's puts.  The leader reads a stream, or all processes read slices.
 CREATE FUNCTION stable_parallel(merge_order int, spill_entries int, nslices int, index regclass, n int,
 	pattern text, distinct_keys int, slices bool, shares int[],
 	OUT tuples int8, OUT runs int8, OUT filled_slices int8)

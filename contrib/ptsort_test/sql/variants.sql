@@ -1,5 +1,5 @@
--- Sorts of heap tuples in all roles.  server.sql compares sorts of the same tuples
--- with the server's sorts.
+-- Sorts of heap tuples in all roles.  server.sql compares sorts of heap tuples with
+-- the server's sorts.
 CREATE TABLE shape_expression (k int8, k2 text, k3 int4, pad text);
 CREATE INDEX shape_expression_i ON shape_expression ((k % 100), upper(k2) DESC, k3);
 CREATE VIEW shapes AS
@@ -24,8 +24,8 @@ SELECT shapes.*, r.*
 FROM shapes, results(variant, index, 2000, 30) r
 ORDER BY variant COLLATE "C", index::text COLLATE "C";
 
--- Participants merge many runs into one run.  Includes the key classes prefix
--- and compared.
+-- Participants merge many runs into one run.  The test includes the key classes
+-- prefix and compared.
 CREATE FUNCTION forced(v text, i regclass, class text, slices bool, OUT checksum bigint, OUT runs bigint)
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,5 +1,5 @@
 -- Generates files of the benchmark's records.  t/001_judge.pl compares all
--- bytes with those of another program.  The checksums of the first million
+-- bytes with those that judge.py computes.  The checksums of the first million
 -- records are those of gensort 1.5.  The checksum of kind terasort is the
 -- published checksum of TeraValidate for 100 MB.
 SELECT kind, try(format($$SELECT sortbench_generate('@a@', 1000000, 0, '%s', true, false)$$, kind)), try($$SELECT checksum FROM sortbench_validate('{@a@}')$$)

@@ -1,6 +1,7 @@
--- Keys with various offsets, lengths and types give the same order as SQL.  A
--- record has 40 bytes, at these offsets: 0 few letters, 4 random bytes, 8
--- random bytes, 16 a float8, 24 a float4, 28 the number, 32 random bytes.
+-- Keys with various offsets, lengths and types give the same order as ORDER
+-- BY in SQL.  A record has 40 bytes, at these offsets: 0 few letters, 4 random
+-- bytes, 8 random bytes, 16 a float8, 24 a float4, 28 the number, 32 random
+-- bytes.
 CREATE TABLE rows AS
 SELECT n, a, b, c, d, e, f,
 	convert_to(a, 'UTF8') || int4send(b) || int8send(c) || float8send(d) || float4send(e) || int4send(n) || f AS record

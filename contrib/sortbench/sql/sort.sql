@@ -1,16 +1,17 @@
 -- All sorts (in one or two passes, by one or more processes, with much or
 -- little memory) give the same bytes as a sort by SQL.
 SELECT try($$SELECT sortbench_generate('@uniform@', 30000)$$), try($$SELECT sortbench_generate('@ascii@', 30000, 5, 'ascii')$$);
--- Each key occurs four times.  The records with one key are not in the order of
--- their bytes.
+-- Each key occurs four times.  Records with the same key are not in the order
+-- of their bytes.
 SELECT write_file('equal', string_agg(set_byte(set_byte(r.record, 20, (i * 7 % 4)::int), 21, (n % 256)::int), '' ORDER BY i * 11 % 7, n))
 FROM records('ascii') r, generate_series(1, 4) i WHERE n < 5000;
 CREATE TABLE expected AS
 SELECT f AS file, md5(string_agg(record, '' ORDER BY substr(record, 1, 10), n)) AS digest, count(*)
 FROM unnest('{uniform,ascii,equal}'::text[]) f, records(f) GROUP BY f;
 
--- Returns the figures of a sort that do not depend on chance.  The used memory may
--- exceed the limit, because the last block of memory may be larger than needed.
+-- Returns those figures of a sort that do not depend on chance.  The used
+-- memory may exceed the limit, because the last block of memory may be larger
+-- than needed.
 CREATE FUNCTION sort(file text, arguments text, OUT passes int, OUT processes int, OUT temporary text, OUT result text)
 LANGUAGE plpgsql AS $$
 DECLARE

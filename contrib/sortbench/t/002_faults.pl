@@ -1,12 +1,12 @@
-# Tests sorts of files in which ptsort's sort fails.  At each named point, the
-# test raises an error or cancels the sort, when the sort passes the point for
-# the first and for the second time.  The test also simulates a full disk for
-# temporary files and for the result, and makes each allocation in the leader
-# and in a worker fail.  After each fault, the result is complete or missing,
-# and no other file, memory or segment is left.
+# Tests how sortbench_sort ends if ptsort's sort fails.  At each named point,
+# the test raises an error or cancels the sort, when the sort passes the point
+# for the first and for the second time.  The test also simulates a full disk
+# for temporary files and for the result, and makes each allocation in the
+# leader and in a worker fail.  After each fault, the result is complete or
+# missing, and no other file, memory or segment is left.
 #
-# By default, the test runs a sample of the faults that depends on the day.
-# PTSORT_FAULTS=all runs all faults.
+# By default, the test runs a sample of the faults; the sample depends on the
+# day.  PTSORT_FAULTS=all runs all faults.
 use strict;
 use warnings;
 use FindBin;
@@ -73,7 +73,7 @@ my @sorts = (
 
 my ($total, $allocations) = (0, 0);
 
-# Makes the allocations that follow a point fail, one allocation in each sort.
+# Runs sorts.  In each sort, one of the allocations after the given point fails.
 sub allocations
 {
 	my ($name, $setup, $arguments, $point, $step) = @_;

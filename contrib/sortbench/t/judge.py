@@ -1,7 +1,7 @@
 """Check the sort benchmark's files, using only the benchmark's rules.
 
     judge.py made FILE KIND FIRST      check every record of a generated file
-    judge.py sum FILE...               print the result of sortbench_validate()
+    judge.py sum FILE...               print the result that sortbench_validate() must return
     judge.py sorted INPUT OUTPUT...    check that the output has the input's records
                                        in order, and equal keys in input order
 """
