@@ -234,6 +234,7 @@ copyscan(const CopyRules *rules, const Team *team)
 	bool		judged;
 
 	cs->judge.heap = rules->old_heap;
+	cs->judge.shares = team_shares(team);
 	cs->judge.progress = team->is_leader;
 	cs->judge.total_param = PROGRESS_CLUSTER_TOTAL_HEAP_BLKS;
 	cs->judge.done_param = PROGRESS_CLUSTER_HEAP_BLKS_SCANNED;

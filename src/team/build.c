@@ -141,8 +141,8 @@ build_scan(Build *build, HeapScanTarget *targets, int ntargets)
 	TeamSlot   *slot = build->team.slot;
 
 	slot->blocks = heapscan_build(build->heap, targets, ntargets,
-								  build->team.scan, build->team.snapshot,
-								  build->progress);
+								  build->team.scan, team_shares(&build->team),
+								  build->team.snapshot, build->progress);
 	slot->rows = targets[0].rows;
 	for (int i = 0; i < ntargets; i++)
 		slot->broken_hot_chain |= targets[i].index_info->ii_BrokenHotChain;

@@ -240,7 +240,7 @@ heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,
 		scan = table_beginscan_strat(judge->heap, snapshot, 0, NULL, true,
 									 true);
 	judge->scan = (HeapScanDesc) scan;
-	judge->reader = heapread_begin(judge->scan);
+	judge->reader = heapread_begin(judge->scan, judge->shares);
 	report(judge, judge->total_param, judge->scan->rs_nblocks);
 }
 

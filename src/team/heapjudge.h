@@ -42,6 +42,7 @@ typedef struct HeapJudge
 	uint32		reach;			/* prefetch a tuple's header, and its data at
 								 * this offset in the tuple */
 	bool		find_roots;		/* find the roots of heap-only tuples */
+	int			shares;			/* see heapread_begin */
 
 	/*
 	 * With SnapshotAny: the horizon, and the function that decides on a tuple

@@ -61,9 +61,20 @@
 /* Maximum number of batches to read without copying while others wait: 64 MB */
 #define LONG_PAUSE	512
 
+/*
+ * Maximum number of blocks of a small table: 64 MB.  The leader begins to scan
+ * before the workers do, and sorting its tuples takes longer than scanning
+ * them.  Without a limit, the leader would scan most of a small table and then
+ * sort while the workers wait.
+ */
+#define SMALL_TABLE	8192
+
 struct HeapReader
 {
 	HeapScanDesc scan;			/* server's scan: blocks, strategy, stream */
+	BlockNumber most;			/* end after this number of blocks, at the end
+								 * of a chunk; InvalidBlockNumber: no limit */
+	BlockNumber nblocks;		/* number of blocks taken from the scan */
 	bool		copying;		/* true: try to copy pages */
 	bool		ended;			/* true if the current batch is the last */
 	Buffer		buffer;			/* buffer of the current page, or invalid */
@@ -128,6 +139,17 @@ next_block(HeapScanDesc scan)
 	return *position;
 }
 
+/*
+ * True if the reader took its share of the blocks.  No other process can read
+ * the rest of a chunk of the parallel scan, so the reader takes whole chunks.
+ */
+static bool
+has_share(const HeapReader *reader)
+{
+	return reader->nblocks >= reader->most &&
+		reader->scan->rs_parallelworkerdata->phsw_chunk_remaining == 0;
+}
+
 /* Fetch the block numbers of the next batch. */
 static void
 fill_batch(HeapReader *reader)
@@ -138,13 +160,15 @@ fill_batch(HeapReader *reader)
 	reader->others_wait = false;
 	while (reader->n < limit)
 	{
-		BlockNumber block = next_block(reader->scan);
+		BlockNumber block = has_share(reader) ? InvalidBlockNumber :
+			next_block(reader->scan);
 
 		if (block == InvalidBlockNumber)
 		{
 			reader->ended = true;
 			break;
 		}
+		reader->nblocks++;
 		reader->copied[reader->n] = false;
 		reader->blocks[reader->n++] = block;
 	}
@@ -350,11 +374,13 @@ next_buffer(HeapReader *reader)
 }
 
 HeapReader *
-heapread_begin(HeapScanDesc scan)
+heapread_begin(HeapScanDesc scan, int shares)
 {
 	HeapReader *reader = palloc0(sizeof(HeapReader));
 
 	reader->scan = scan;
+	reader->most = shares > 0 && scan->rs_nblocks <= SMALL_TABLE ?
+		scan->rs_nblocks / shares : InvalidBlockNumber;
 	reader->buffer = InvalidBuffer;
 	reader->copying = scan->rs_strategy != NULL &&
 		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
@@ -432,7 +458,7 @@ heapread_next(HeapReader *reader, HeapPage *page)
 
 	release_page(reader);
 	if (reader->next == reader->n && !reader->ended && !reader->copying &&
-		PT_HEAP_SCAN_HAS_STREAM)
+		PT_HEAP_SCAN_HAS_STREAM && reader->most == InvalidBlockNumber)
 	{
 		Buffer		buffer = next_buffer(reader);
 

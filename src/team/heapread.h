@@ -29,9 +29,11 @@ typedef struct HeapPage
 
 /*
  * heapread_begin returns a reader for a scan.  The reader is in the current
- * memory context.  The caller begins the scan, but reads nothing from it.
+ * memory context.  The caller begins the scan, but reads nothing from it.  If
+ * 'shares' is not 0 and the table is small (SMALL_TABLE), the reader ends after
+ * one of this number of equal shares; other processes must read the rest.
  */
-extern HeapReader *heapread_begin(HeapScanDesc scan);
+extern HeapReader *heapread_begin(HeapScanDesc scan, int shares);
 
 /*
  * heapread_next sets *page to the next page, which is valid until the next

@@ -517,7 +517,8 @@ end_emitters(HeapScan *hs)
 
 BlockNumber
 heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
-			   ParallelTableScanDesc parallel, Snapshot snapshot, bool progress)
+			   ParallelTableScanDesc parallel, int shares, Snapshot snapshot,
+			   bool progress)
 {
 	HeapScan   *hs;
 	BlockNumber pages;
@@ -537,6 +538,7 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 	hs->judge.total_param = PROGRESS_SCAN_BLOCKS_TOTAL;
 	hs->judge.done_param = PROGRESS_SCAN_BLOCKS_DONE;
 	hs->judge.find_roots = true;
+	hs->judge.shares = shares;
 	hs->judge.decide = decide;
 	begin_emitters(hs, targets, ntargets);
 	if (!targets[0].index_info->ii_Concurrent)

@@ -32,7 +32,8 @@ typedef struct HeapScanTarget
 
 /*
  * heapscan_build passes the tuples of this process's part of the table to the
- * callback of each target, a page at a time, and counts live rows.  If
+ * callback of each target, a page at a time, and counts live rows.  'shares'
+ * limits this process's part of a small table (heapread_begin).  If
  * 'parallel' is NULL, it scans the whole table with 'snapshot'.  The scan's
  * snapshot is SnapshotAny or, for CONCURRENTLY, a registered MVCC snapshot.  If
  * 'progress' is true, heapscan_build reports the blocks to the progress view.
@@ -44,7 +45,8 @@ typedef struct HeapScanTarget
  */
 extern BlockNumber heapscan_build(Relation heap, HeapScanTarget *targets,
 								  int ntargets, ParallelTableScanDesc parallel,
-								  Snapshot snapshot, bool progress);
+								  int shares, Snapshot snapshot,
+								  bool progress);
 
 /*
  * heapscan_is_shareable returns true if a scan of this table can have more than

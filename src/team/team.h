@@ -234,4 +234,15 @@ extern void team_serve(Team *team, dsm_segment *segment, shm_toc *toc);
 extern PtSortOptions team_options(const Team *team, PtSortRole role,
 								  PtSortShared *sort_shared);
 
+/*
+ * team_shares returns the number of processes that scan the table, in the
+ * leader of a parallel scan, or 0.  See heapread_begin.
+ */
+static inline int
+team_shares(const Team *team)
+{
+	return team->is_leader && team->scan != NULL && team->participants > 1 ?
+		team->participants : 0;
+}
+
 #endif							/* PTSORT_TEAM_H */
