@@ -52,7 +52,7 @@ pt_tid_word(const ItemPointerData *tid)
 /*
  * pt_string_word returns pt_bytes_word of a string's first 8 bytes, and pads
  * shorter strings with zeros.  It reads nothing beyond the string and calls no
- * function.  Its loads may overlap, and then set the same bits.
+ * function.  If its two loads overlap, both set the bits that they share.
  */
 static inline uint64
 pt_string_word(const char *string, Size length)

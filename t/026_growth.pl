@@ -1,5 +1,5 @@
 # If many participants write an index, its file grows before they need the
-# pages, and is finally no larger than necessary: for all kinds of entries,
+# pages, and ends up no larger than necessary: for all kinds of entries,
 # after errors, full disks and crashes, and on a replica.
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
-# ptsort misreads the tables of a collation, here as if the Czech "ch" were two
-# letters.  ptsort notices the error because the collation's provider compares
+# In this test, ptsort misreads the tables of a collation: it reads the Czech "ch"
+# as two letters.  ptsort notices the error because the collation's provider compares
 # some of the strings.  In each session, the first statement that meets the
 # error starts over with a warning, or fails.  Later statements and their
 # workers are right, without another warning.

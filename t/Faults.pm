@@ -35,8 +35,8 @@ sub shortage_library
 # can pin the page for a moment.  It also waits for workers: if the leader
 # fails while it registers a worker, the worker ends by itself.  It compares
 # the number of segments with the session's number after a successful build,
-# and ignores segments of whole megabytes.  The server has these for its own
-# areas, such as statistics, which may grow at any time.
+# and ignores segments of whole megabytes: they belong to the server's own areas
+# (of statistics, for example), and these areas may grow at any time.
 #
 # fail() runs a sort with a fault and returns what is wrong about its outcome.
 # If the allocation's number is a multiple of 8, fail() then runs and judges a

@@ -25,10 +25,10 @@ CREATE FUNCTION index_order(index oid) RETURNS text STABLE LANGUAGE sql AS $$
 $$};
 
 # index_problem() returns the fault of an index, or null if the index is sound.
-# index_problem() runs a query that orders rows by the index's keys and may not
-# sort, so the planner can choose no other index; the function still checks the
-# plan.  The function also works in recovery: it returns "locked" if replay is
-# paused and a replayed record holds a lock.  (A plain REINDEX TABLE
+# index_problem() runs a query with ORDER BY on the index's keys.  Without sorts
+# (enable_sort = off), the planner must use this index; the function checks that
+# the plan does.  The function also works in recovery: it returns "locked" if
+# replay is paused and a replayed record holds a lock.  (A plain REINDEX TABLE
 # makes the leftovers of REINDEX CONCURRENTLY valid.  Then there are two equal
 # indexes, and the planner may scan either.  Snapshots older than an index with
 # indcheckxmin cannot use the index; only amcheck judges such an index.)

@@ -139,8 +139,8 @@ class Measure(unittest.TestCase):
         self.assertEqual(shape["reason"], "the server has no collation en-x-icu")
 
     def test_together(self):
-        """A parallel sort has the slowest process's time and all processes'
-        memory."""
+        """together() returns the time of the slowest process, and the sum of
+        the memory of all processes."""
         found = sortmeasure.together([
             one_sort("", 1.0, participant=0), one_sort("", 3.0, participant=1)])
         self.assertEqual(found["memory"], 2 << 20)

@@ -104,7 +104,7 @@ run_tap()
 		keep_report "$log"
 	fi
 	check_node_logs "$file"
-	# if watch_tap ended the TAP file, the servers may still run
+	# if watch_tap ended the TAP file, the servers may still be running
 	stop_servers "$work/src/tmp_check/t_$name"_*_data
 	rm -rf "$work/src/tmp_check/t_$name"_*_data
 }

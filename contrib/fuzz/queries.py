@@ -30,8 +30,8 @@ FEW_ROWS = 400
 # index may end before it reads that row, with ptsort and without ptsort.
 ALL_ROWS = 100000
 
-# ptsort's line about a sort.  ptsort.log_sort would send the line to the server's
-# log only.
+# ptsort's line about a sort, at level DEBUG1.  (With ptsort.log_sort = on, only
+# the server's log would have the line.)
 SORTED = re.compile(r"ptsort: sorted (\d+) rows by (\d+) keys?, sorts: (\d+), "
                     r"(.+?), (?:Memory|Disk): ")
 

@@ -10,7 +10,7 @@
  *	  full.c		disks without space, and processes that cannot start
  *	  shortage.c	a separate library that tests preload into the server:
  *					its functions, which replace system calls, first ask
- *					full.c and memory.c
+ *					full.c and memory.c whether to fail
  *
  *-------------------------------------------------------------------------
  */

@@ -264,7 +264,7 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_point'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Returns the number of faults that acted at a point since ptsort_test.fault was set,
+-- Returns the number of faults that a point caused since ptsort_test.fault was set,
 -- and the number of calls that failed later because of a fault.
 CREATE FUNCTION ptsort_test_faults(
 	OUT acted bigint,

@@ -279,7 +279,7 @@ check_output(const VolumeFile *file, bool overwrite, const Records *input)
 	if (!overwrite)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_FILE),
-				 errmsg("file \"%s\" exists already", file->path),
+				 errmsg("file \"%s\" already exists", file->path),
 				 errhint("Set \"overwrite\" to replace it.")));
 }
 

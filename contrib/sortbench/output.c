@@ -139,8 +139,8 @@ replace(const VolumeFile *file)
 }
 
 /*
- * After an error, removes the files that output_publish already named.  If the
- * job overwrites files, they stay.
+ * After an error, removes the files that output_publish already named, unless
+ * the new files replaced existing files.
  */
 static void
 withdraw(const Output *output)

@@ -21,7 +21,7 @@
 /* Number of keys that skewed keys copy bits from; see skew_key() */
 #define SKEW_KEYS			65
 
-/* Limit of record numbers, which prevents overflow of file sizes */
+/* Maximum record number; with it, file sizes do not overflow */
 #define MAX_RECORD_NUMBER	(INT64CONST(1) << 56)
 
 typedef enum RecordKind

@@ -80,9 +80,9 @@ BEGIN
 END $$;
 
 -- Runs CREATE kind INDEX ON tbl what; returns 'same', or the difference.  A
--- serial build must write the server's pages.  A parallel build must write the
--- server's keys, and its number of leaves must be within one percent of the
--- server's.
+-- serial build must write the same pages as the server.  A parallel build must
+-- write the same keys as the server, and within one percent the same number of
+-- leaves.
 CREATE OR REPLACE FUNCTION same(tbl text, what text, kind text DEFAULT '',
 	participants int DEFAULT 1)
 RETURNS text

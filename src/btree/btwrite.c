@@ -39,8 +39,9 @@
 /*
  * The chunks of all participants together have at most 1/CHUNK_PART of the
  * blocks still to come, because participants that end early leave blocks
- * unused.  The chunks also have at most 1/CHUNK_PART of the blocks already
- * taken, because an estimate from the first leaves may be bad.
+ * unused.  The chunks also have at most 1/CHUNK_PART of the blocks that
+ * participants already took: the estimate of the blocks still to come may be
+ * bad as long as it is based on a few leaves.
  */
 #define CHUNK_PART		16
 #define MAX_CHUNK		(2 * BTWRITE_BATCH)
@@ -310,9 +311,9 @@ write_in_segment(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 #endif
 
 /*
- * Write consecutive pages.  A sole writer may have to extend the file.  It then
- * writes the last page first.  Earlier blocks, and skipped blocks, read as
- * zeroes until a participant writes them.
+ * Write consecutive pages.  A sole writer may have to extend the file.  In this
+ * case, it writes the last page first.  Earlier blocks, and skipped blocks,
+ * read as zeroes until a participant writes them.
  */
 static void
 write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)

@@ -5,11 +5,11 @@
  *
  * The scan follows the server's heapam_relation_copy_for_cluster(): it copies
  * all row versions that some snapshot may still see.  There are two
- * differences.  First, the scan judges all row versions of a page under one
- * lock.  Second, it converts row versions to their form in the new table: it
- * nulls dropped columns and fills in columns added later.  Every participant
- * can convert row versions, but the leader alone may have to write them, in the
- * next phase.
+ * differences.  First, the scan locks each page once, and decides under this
+ * lock which of the page's row versions to copy.  Second, it converts row
+ * versions to their form in the new table: it nulls dropped columns and fills
+ * in columns added later.  Every participant can convert row versions, but the
+ * leader alone may have to write them, in the next phase.
  *
  * Every participant can write most row versions, wherever there is room.  But
  * some row versions are linked by TID, and some need rows in a TOAST table.  If

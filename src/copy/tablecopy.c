@@ -51,7 +51,7 @@ typedef struct CopyInfo
 	CopyRules	rules;			/* copy_open replaces the relations */
 } CopyInfo;
 
-/* Copier: a copy, in one of its processes. */
+/* Copier: the state of one process of a copy. */
 typedef struct Copier
 {
 	Team		team;			/* must be first */

@@ -194,7 +194,7 @@ typedef struct RadixSort
 	int64	   *counters_end;
 } RadixSort;
 
-/* Digit: adjacent bits of a word, by which one level sorts. */
+/* Digit: the adjacent bits of a word that one level sorts by. */
 typedef struct Digit
 {
 	int			word;

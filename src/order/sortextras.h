@@ -71,7 +71,7 @@ typedef struct SortVariant
 	void		(*check_equal) (const uint64 *a, const uint64 *b, void *state);
 	bool		(*same_slice) (const uint64 *a, const uint64 *b, void *state);
 
-	/* Optional: true if the variant postponed an error, so the sort failed. */
+	/* Optional: true if the variant postponed an error: the sort failed. */
 	bool		(*has_postponed) (const void *state);
 
 	/* Optional: make the state forget all tuples; see ptsort_reset. */

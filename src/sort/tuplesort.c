@@ -36,7 +36,7 @@
 
 /*
  * Limit for the budget and the expected number of tuples, so that their sums
- * and products do not overflow.  No machine has this amount of memory.
+ * and products do not overflow.  No machine has 2^50 bytes of memory.
  */
 #define MAX_SIZE		(INT64CONST(1) << 50)
 

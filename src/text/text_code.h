@@ -49,7 +49,7 @@
 typedef struct TextCode TextCode;
 
 /*
- * text_code_create makes a code for a column whose values have this form.
+ * text_code_create makes a code for a column whose values have the form 'form'.
  * 'ranks' must be ready and outlive the code; NULL means that strings are
  * ordered by their bytes.  The code makes at most 'nwords' words.  It uses at
  * most 'limit' bytes while it learns, and fewer bytes later.  With a lower

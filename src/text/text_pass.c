@@ -11,9 +11,9 @@
  *
  * This file finds the elements once, starting where the strings begin to
  * differ.  A pass compares the concatenated weights of both strings' elements
- * as bytes.  The pass skips elements without weights.  Where positions count, a
- * pass first compares the number of skipped elements before each weight; the
- * weight after more skipped elements is greater.
+ * as bytes.  The pass skips elements without weights.  A pass that compares
+ * positions (text_table.h) first compares the number of skipped elements before
+ * each weight; the weight after more skipped elements is greater.
  *
  * Direction is a property of elements, not of strings.  In en_US the elements
  * of letters go forward in all passes; the elements of digits and symbols go

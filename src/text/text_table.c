@@ -229,8 +229,8 @@ typedef struct Visit
 	const CollateTables *tables;
 	bool		continues[256]; /* bytes that may continue an element */
 	bool		sets[128];		/* true for sets of rules that were checked */
-	bool		later;			/* true if the rules of all later passes are
-								 * known */
+	bool		later;			/* true if ptsort knows the kinds of rules in
+								 * all later passes */
 } Visit;
 
 /* True if the rules of an element's later passes are of known kinds. */

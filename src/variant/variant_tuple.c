@@ -62,7 +62,8 @@ typedef struct TupleState
 	 */
 	int			nvalues;
 	AttrNumber	last_attnum;	/* largest attnum of these values */
-	bool		direct;			/* only fixed-length columns precede it */
+	bool		direct;			/* last_attnum follows only fixed-length
+								 * columns */
 	Datum	   *values;
 	bool	   *isnull;
 } TupleState;
