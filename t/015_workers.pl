@@ -130,17 +130,23 @@ progress('build: after finish', 'leader', 'loading tuples in tree', '0|0|20000|2
 
 $node->stop;
 
-# Workers that start after the leader scanned the whole table
+# Workers that start after the leader ended its scan.  Of a small table, the leader
+# leaves them their share.
 $node = new_node('late', conf => q{shared_preload_libraries = 'ptsort, ptsort_test'});
 $node->safe_psql('postgres', q{
 CREATE TABLE t AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 20000) i;
-VACUUM ANALYZE t});
+CREATE TABLE large (id int, page text);
+ALTER TABLE large ALTER page SET STORAGE PLAIN;
+INSERT INTO large SELECT i, repeat('x', 8000) FROM generate_series(1, 8200) i;
+VACUUM ANALYZE t, large});
 my $segments = dsm_segments($node);
 my $late = q{SET ptsort_test.turns = 'build: worker start:worker after shared: wait:leader'};
-my $shares = q{SELECT string_agg(role || ' ' || tuples, ', ' ORDER BY participant) FROM ptsort_last_build() WHERE participant IS NOT NULL};
+my $shares = q{SELECT string_agg(role || ' ' || tuples, ', ' ORDER BY role) FROM (
+	SELECT role, sum(tuples) AS tuples FROM ptsort_last_build()
+	WHERE participant IS NOT NULL GROUP BY role) s};
 
-# Each participant's share of t's tuples in an index, and in two indexes that
-# share a scan
+# Shares of the leader and of the workers of a table's tuples in an index, and of
+# t's tuples in two indexes that share a scan
 sub shares_of_index
 {
 	my ($turns, $what, $workers) = @_;
@@ -167,11 +173,13 @@ $shares});
 foreach my $what ('INDEX i ON t (word)', 'UNIQUE INDEX i ON t (word COLLATE "C", id)',
 	'INDEX CONCURRENTLY i ON t (id)')
 {
-	is(shares_of_index($late, $what, 2), "\nleader 20000, worker 0, worker 0", "late workers: $what");
+	is(shares_of_index($late, $what, 2), "\nleader 6600, worker 13400", "late workers: $what");
 }
+is(shares_of_index($late, 'INDEX i ON large (id)', 2), "\nleader 8200, worker 0",
+	'late workers: the whole of a large table');
 my $end = log_end($node);
 $node->safe_psql('postgres', q{CREATE INDEX one ON t (id); CREATE INDEX two ON t (word)});
-is(shares_of_two($late, 2), "\n\nleader 20000, worker 0, worker 0",
+is(shares_of_two($late, 2), "\n\nleader 6600, worker 13400",
 	'late workers: one scan for two indexes');
 like(slurp_file($node->logfile, $end), qr/building index "two": .*from the scan for "one"/,
 	'late workers: it was one scan');
