@@ -171,9 +171,10 @@ typedef struct PtParallelOps
 	/*
 	 * Optional, in the leader: return the bytes of shared memory that you
 	 * need.  PtParallel.participant is less than 'processes', and some
-	 * processes may not start.  With read_slices, one process claims each of
-	 * 'slices' slices, numbered from 0 in order.  If no worker starts, ptsort
-	 * calls shared_size and shared_init again, for one process and one slice.
+	 * processes may not start.  With read_slices, the slices have the numbers
+	 * 0 to slices - 1, in the order of the keys, and exactly one process
+	 * claims each slice.  If no worker starts, ptsort calls shared_size and
+	 * shared_init again, for one process and one slice.
 	 */
 	Size		(*shared_size) (PtParallel *parallel, int processes,
 								int slices);

@@ -19,7 +19,7 @@ def read(paths):
 
 
 def percentile(latencies, share):
-    """The smallest latency that this share of the latencies does not exceed.
+    """The smallest latency such that at least 'share' of all latencies are not greater.
     The list must be sorted and not empty."""
     index = -int(-share * len(latencies) // 1) - 1
     return latencies[max(index, 0)]

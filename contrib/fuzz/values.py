@@ -1,4 +1,4 @@
-"""The values of columns: for each type, an SQL expression of a number.
+"""The values of columns: for each type, an SQL expression that makes a value from a number.
 
 One of the distributions below (random, few, skewed, presorted, ...) turns a row's
 number g into a *rank*, a bigint that is not negative; a kind of column turns the

@@ -151,7 +151,8 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 
 /*
  * Add a participant to the total.  Participants work at the same time, so the
- * total of a time is the longest one; all other totals are sums.
+ * total row has the longest time of a participant, and the sums of all other
+ * columns.
  */
 static void
 add_to_total(TeamSlot *total, const TeamSlot *slot)

@@ -572,7 +572,7 @@ load_image(RunReader *reader, int index)
 	reader->tuple = frame->image;
 }
 
-/* Make a record of the frame the current record. */
+/* Set the current record to the frame's record 'index'. */
 static inline void
 load_record(RunReader *reader, int index)
 {

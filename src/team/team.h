@@ -76,8 +76,9 @@ typedef struct TeamKind
 	void		(*fill) (Team *team);
 
 	/*
-	 * Optional: perform and end any other sorts into which fill put tuples.
-	 * team.c calls perform_others before it performs team->sort.
+	 * Optional: if kind->fill also puts tuples into other sorts, perform and
+	 * end these sorts.  team.c calls perform_others before it performs
+	 * team->sort.
 	 */
 	void		(*perform_others) (Team *team);
 
