@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *	  Every difference between the supported server versions (15 to 18).
+ *	  Every difference between the supported server versions (15 to 19).
  *
  * This is the only file of the project that may look at PG_VERSION_NUM (a test
  * in t/ checks this rule).  All other code uses the names of the newest server
@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
+#include "catalog/index.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_database.h"
 #if PG_VERSION_NUM >= 180000
@@ -22,7 +23,14 @@
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
 #endif
+#include "commands/progress.h"
 #include "executor/instrument.h"
+#include "nodes/makefuncs.h"
+#if PG_VERSION_NUM >= 190000
+#include "optimizer/pathnode.h"
+#else
+#include "optimizer/plancat.h"
+#endif
 #include "parser/parse_relation.h"
 #include "pgstat.h"
 #include "storage/buf_internals.h"
@@ -36,6 +44,9 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/sortsupport.h"
+#if PG_VERSION_NUM >= 190000
+#include "utils/syscache.h"
+#endif
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
@@ -49,8 +60,8 @@
 #include "utils/pg_locale.h"
 #pragma pop_macro("USE_ICU")
 
-#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
-#error "ptsort supports PostgreSQL 15, 16, 17 and 18"
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 200000
+#error "ptsort supports PostgreSQL 15, 16, 17, 18 and 19"
 #endif
 #if SIZEOF_DATUM < 8
 #error "ptsort needs a 64-bit server"
@@ -139,21 +150,45 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 #define pt_collate_is_c(collation) lc_collate_is_c(collation)
 #endif
 
-/* Before 18 a libc database's default collation may have no pg_locale_t. */
+/*
+ * pt_collate_provider returns the provider of a collation.  Before 18 a libc
+ * database's default collation may have no pg_locale_t.  Since 19 pg_locale_t
+ * does not have the provider, so this function reads it from the catalogs.
+ */
+static inline char
+pt_collate_provider(Oid collation)
+{
+#if PG_VERSION_NUM >= 190000
+	bool		database = collation == DEFAULT_COLLATION_OID;
+	HeapTuple	tuple = database ?
+		SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId)) :
+		SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
+	char		provider;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for collation %u", collation);
+	provider = database ?
+		((Form_pg_database) GETSTRUCT(tuple))->datlocprovider :
+		((Form_pg_collation) GETSTRUCT(tuple))->collprovider;
+	ReleaseSysCache(tuple);
+	return provider;
+#else
+	pg_locale_t locale = pg_newlocale_from_collation(collation);
+
+	return locale == (pg_locale_t) 0 ? COLLPROVIDER_LIBC : locale->provider;
+#endif
+}
+
 static inline bool
 pt_collate_is_libc(Oid collation)
 {
-	pg_locale_t locale = pg_newlocale_from_collation(collation);
-
-	return locale == (pg_locale_t) 0 || locale->provider == COLLPROVIDER_LIBC;
+	return pt_collate_provider(collation) == COLLPROVIDER_LIBC;
 }
 
 static inline bool
 pt_collate_is_icu(Oid collation)
 {
-	pg_locale_t locale = pg_newlocale_from_collation(collation);
-
-	return locale != (pg_locale_t) 0 && locale->provider == COLLPROVIDER_ICU;
+	return pt_collate_provider(collation) == COLLPROVIDER_ICU;
 }
 
 /*
@@ -166,7 +201,11 @@ pt_libc_locale(Oid collation)
 {
 	pg_locale_t locale = pg_newlocale_from_collation(collation);
 
+#if PG_VERSION_NUM >= 190000
+	return locale->lt;
+#else
 	return locale == (pg_locale_t) 0 ? (locale_t) 0 : locale->info.lt;
+#endif
 }
 
 /*
@@ -198,6 +237,11 @@ pt_libc_locale(Oid collation)
 #define pt_bt_max_item_size(page) BTMaxItemSize
 #else
 #define pt_bt_max_item_size(page) BTMaxItemSize(page)
+#endif
+
+/* 19 renamed PageSetChecksumInplace(). */
+#if PG_VERSION_NUM < 190000
+#define PageSetChecksum(page, block) PageSetChecksumInplace(page, block)
 #endif
 
 /* Since 16, smgr requires page buffers that are aligned for direct I/O */
@@ -291,6 +335,29 @@ pt_page_is_verified(char *page, BlockNumber block)
 #endif
 }
 
+/*
+ * 19 added flags to scans, a range of blocks to parallel scans, and the buffer
+ * of the visibility map to pruning.
+ */
+#if PG_VERSION_NUM >= 190000
+#define pt_table_beginscan_parallel(rel, scan) \
+	table_beginscan_parallel(rel, scan, SO_NONE)
+#define pt_parallelscan_startblock_init(rel, worker, scan) \
+	table_block_parallelscan_startblock_init(rel, worker, scan, \
+											 InvalidBlockNumber, \
+											 InvalidBlockNumber)
+#define pt_heap_page_prune_opt(scan, buffer) \
+	heap_page_prune_opt((scan)->rs_base.rs_rd, buffer, &(scan)->rs_vmbuffer, \
+						false)
+#else
+#define pt_table_beginscan_parallel(rel, scan) \
+	table_beginscan_parallel(rel, scan)
+#define pt_parallelscan_startblock_init(rel, worker, scan) \
+	table_block_parallelscan_startblock_init(rel, worker, scan)
+#define pt_heap_page_prune_opt(scan, buffer) \
+	heap_page_prune_opt((scan)->rs_base.rs_rd, buffer)
+#endif
+
 /* Count n blocks of a table as read, as ReadBuffer() does in a bulk read. */
 static inline void
 pt_count_blocks_read(Relation rel, int n)
@@ -314,6 +381,115 @@ pt_count_blocks_read(Relation rel, int n)
 #define pt_test_for_old_snapshot(snapshot, rel, page) ((void) 0)
 #endif
 
+/* ----------
+ * Statements and plans (hook, query)
+ * ----------
+ */
+
+/*
+ * 19 replaced CLUSTER and VACUUM FULL by REPACK.  REPACK (CONCURRENTLY) copies
+ * the rows that a snapshot sees.
+ */
+#if PG_VERSION_NUM >= 190000
+#define PT_COPY_ARGUMENTS \
+	Relation old_heap, Relation new_heap, Relation index, bool use_sort, \
+	TransactionId oldest_xmin, Snapshot snapshot, \
+	TransactionId *xid_cutoff, MultiXactId *multi_cutoff, \
+	double *num_tuples, double *tups_vacuumed, double *tups_recently_dead
+#define PT_PASS_COPY_ARGUMENTS \
+	old_heap, new_heap, index, use_sort, oldest_xmin, snapshot, \
+	xid_cutoff, multi_cutoff, num_tuples, tups_vacuumed, tups_recently_dead
+#define PT_COPY_SNAPSHOT	snapshot
+#else
+#define PT_COPY_ARGUMENTS \
+	Relation old_heap, Relation new_heap, Relation index, bool use_sort, \
+	TransactionId oldest_xmin, \
+	TransactionId *xid_cutoff, MultiXactId *multi_cutoff, \
+	double *num_tuples, double *tups_vacuumed, double *tups_recently_dead
+#define PT_PASS_COPY_ARGUMENTS \
+	old_heap, new_heap, index, use_sort, oldest_xmin, \
+	xid_cutoff, multi_cutoff, num_tuples, tups_vacuumed, tups_recently_dead
+#define PT_COPY_SNAPSHOT	NULL
+#define T_RepackStmt		T_ClusterStmt
+#define PROGRESS_REPACK_PHASE PROGRESS_CLUSTER_PHASE
+#define PROGRESS_REPACK_PHASE_SEQ_SCAN_HEAP \
+	PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP
+#define PROGRESS_REPACK_PHASE_SORT_TUPLES PROGRESS_CLUSTER_PHASE_SORT_TUPLES
+#define PROGRESS_REPACK_PHASE_WRITE_NEW_HEAP \
+	PROGRESS_CLUSTER_PHASE_WRITE_NEW_HEAP
+#define PROGRESS_REPACK_TOTAL_HEAP_BLKS PROGRESS_CLUSTER_TOTAL_HEAP_BLKS
+#define PROGRESS_REPACK_HEAP_BLKS_SCANNED PROGRESS_CLUSTER_HEAP_BLKS_SCANNED
+#define PROGRESS_REPACK_HEAP_TUPLES_SCANNED \
+	PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED
+#define PROGRESS_REPACK_HEAP_TUPLES_INSERTED \
+	PROGRESS_CLUSTER_HEAP_TUPLES_WRITTEN
+#endif
+
+/*
+ * The planner's hook for each table: 19 replaced get_relation_info_hook with
+ * build_simple_rel_hook, which the planner also calls for other relations.
+ */
+#if PG_VERSION_NUM >= 190000
+typedef build_simple_rel_hook_type pt_table_hook_type;
+
+#define pt_table_hook		build_simple_rel_hook
+#define PT_TABLE_HOOK_ARGUMENTS \
+	PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
+#define PT_PASS_TABLE_HOOK_ARGUMENTS	root, rel, rte
+#else
+typedef get_relation_info_hook_type pt_table_hook_type;
+
+#define pt_table_hook		get_relation_info_hook
+#define PT_TABLE_HOOK_ARGUMENTS \
+	PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel
+#define PT_PASS_TABLE_HOOK_ARGUMENTS	root, relid, inhparent, rel
+#endif
+
+/* Calls the planner's hook for a table's entry of the range table. */
+static inline void
+pt_call_table_hook(PlannerInfo *root, RangeTblEntry *rte, RelOptInfo *rel)
+{
+#if PG_VERSION_NUM >= 190000
+	build_simple_rel_hook(root, rel, rte);
+#else
+	get_relation_info_hook(root, rte->relid, rte->inh, rel);
+#endif
+}
+
+/*
+ * pt_build_index_info is BuildIndexInfo() without exclusion constraints.  In 19
+ * REPACK (CONCURRENTLY) builds the index of a constraint before the constraint
+ * is in the catalogs, so that BuildIndexInfo() would fail in workers.
+ */
+static inline IndexInfo *
+pt_build_index_info(Relation index)
+{
+#if PG_VERSION_NUM >= 190000
+	Form_pg_index form = index->rd_index;
+	IndexInfo  *info;
+
+	if (!form->indisexclusion)
+		return BuildIndexInfo(index);
+	info = makeIndexInfo(form->indnatts, form->indnkeyatts,
+						 index->rd_rel->relam,
+						 RelationGetIndexExpressions(index),
+						 RelationGetIndexPredicate(index),
+						 form->indisunique, form->indnullsnotdistinct,
+						 form->indisready, false,
+						 index->rd_indam->amsummarizing, false);
+	for (int i = 0; i < form->indnatts; i++)
+		info->ii_IndexAttrNumbers[i] = form->indkey.values[i];
+	return info;
+#else
+	return BuildIndexInfo(index);
+#endif
+}
+
+/* Since 19 a new descriptor must be finalized before its use. */
+#if PG_VERSION_NUM < 190000
+#define TupleDescFinalize(desc) ((void) (desc))
+#endif
+
 /*
  * Since 18 extensions can add lines to a node in EXPLAIN.  If this macro is
  * defined, sortnode.c has a function for explain_per_node_hook.
@@ -332,6 +508,11 @@ pt_count_blocks_read(Relation rel, int n)
 	QueryDesc *queryDesc, ScanDirection direction, uint64 count, \
 	bool execute_once
 #define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
+#endif
+
+/* Put pg_fallthrough before a case label that the code above falls into. */
+#ifndef pg_fallthrough
+#define pg_fallthrough __attribute__((fallthrough))
 #endif
 
 /* Put pt_noreturn before the declaration of a function that never returns. */

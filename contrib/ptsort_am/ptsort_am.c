@@ -254,19 +254,22 @@ am_options(Datum reloptions, bool validate)
 Datum
 ptsort_am_handler(PG_FUNCTION_ARGS)
 {
-	IndexAmRoutine *am = makeNode(IndexAmRoutine);
+	/* since 19 the server keeps a pointer to the routine */
+	static IndexAmRoutine am = {
+		.type = T_IndexAmRoutine,
+		.amstrategies = BTMaxStrategyNumber,
+		.ambuild = am_build,
+		.ambuildempty = am_buildempty,
+		.aminsert = am_insert,
+		.ambulkdelete = brinbulkdelete, /* does nothing */
+		.amvacuumcleanup = am_vacuumcleanup,
+		.amcostestimate = hashcostestimate, /* nothing specific to hashing */
+		.amoptions = am_options,
+		.ambeginscan = RelationGetIndexScan,
+		.amrescan = brinrescan, /* copies the keys */
+		.amgetbitmap = am_getbitmap,
+		.amendscan = am_endscan
+	};
 
-	am->amstrategies = BTMaxStrategyNumber;
-	am->ambuild = am_build;
-	am->ambuildempty = am_buildempty;
-	am->aminsert = am_insert;
-	am->ambulkdelete = brinbulkdelete;	/* does nothing */
-	am->amvacuumcleanup = am_vacuumcleanup;
-	am->amcostestimate = hashcostestimate;	/* nothing specific to hashing */
-	am->amoptions = am_options;
-	am->ambeginscan = RelationGetIndexScan;
-	am->amrescan = brinrescan;	/* copies the keys */
-	am->amgetbitmap = am_getbitmap;
-	am->amendscan = am_endscan;
-	PG_RETURN_POINTER(am);
+	PG_RETURN_POINTER(&am);
 }

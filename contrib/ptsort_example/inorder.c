@@ -40,7 +40,8 @@ static void
 put_rows(PtSort *sort, Relation source)
 {
 	TupleTableSlot *slot = table_slot_create(source, NULL);
-	TableScanDesc scan = table_beginscan(source, GetActiveSnapshot(), 0, NULL);
+	TableScanDesc scan = table_beginscan_strat(source, GetActiveSnapshot(), 0,
+											   NULL, true, true);
 
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{

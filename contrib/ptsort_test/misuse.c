@@ -16,6 +16,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 
+#include "compat.h"
 #include "ptsort_test.h"
 
 #define INT4_LESS	Int4LessOperator
@@ -187,6 +188,7 @@ begin_tuple(int nkeys, AttrNumber attnum)
 	bool		nulls_first = false;
 
 	TupleDescInitEntry(desc, 1, "a", INT4OID, -1, 0);
+	TupleDescFinalize(desc);
 	(void) ptsort_begin_tuple(desc, nkeys, &attnum, &operator, &collation,
 							  &nulls_first, &options);
 }

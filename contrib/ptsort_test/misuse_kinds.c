@@ -12,6 +12,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 
+#include "compat.h"
 #include "ptsort_test.h"
 
 /*
@@ -42,6 +43,7 @@ begin_heap(const char *index)
 	TupleDesc	desc = CreateTemplateTupleDesc(1);
 
 	TupleDescInitEntry(desc, 1, "a", INT4OID, -1, 0);
+	TupleDescFinalize(desc);
 	return ptsort_begin_heap(desc, open_index(index), &options);
 }
 

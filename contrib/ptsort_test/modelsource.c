@@ -24,6 +24,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "compat.h"
 #include "model.h"
 
 /* Plans and starts the only statement of the text. */
@@ -42,7 +43,7 @@ start_query(const char *text)
 	if (list_length(queries) != 1 ||
 		linitial_node(Query, queries)->commandType != CMD_SELECT)
 		elog(ERROR, "a SELECT is needed");
-	planned = pg_plan_query(linitial_node(Query, queries), text, 0, NULL);
+	planned = pt_plan_query(linitial_node(Query, queries), text);
 	query = CreateQueryDesc(planned, text, GetActiveSnapshot(),
 							InvalidSnapshot, None_Receiver, NULL, NULL, 0);
 	ExecutorStart(query, 0);

@@ -136,7 +136,8 @@ get_tuple(ServerTest *test, bool ours, bool forward, OutTuple *out)
 static void
 put_rows(ServerTest *test)
 {
-	TableScanDesc scan = table_beginscan(test->heap, SnapshotAny, 0, NULL);
+	TableScanDesc scan = table_beginscan_strat(test->heap, SnapshotAny, 0, NULL,
+											   true, true);
 	HeapTuple	tuple;
 
 	while ((tuple = heap_getnext(scan, ForwardScanDirection)) != NULL)

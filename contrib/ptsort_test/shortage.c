@@ -31,12 +31,15 @@
 #define EXPORT		__attribute__((visibility("default")))
 
 /* Returns the number of bytes that fit on the disk. */
+extern size_t (*ptsort_shortage_write) (int fd, size_t size);
 EXPORT size_t (*ptsort_shortage_write) (int fd, size_t size) = NULL;
 
 /* True if the fork fails; in the child, true if the child dies at once. */
+extern bool (*ptsort_shortage_fork) (bool in_child);
 EXPORT bool (*ptsort_shortage_fork) (bool in_child) = NULL;
 
 /* True if the allocation fails. */
+extern bool (*ptsort_shortage_malloc) (size_t size);
 EXPORT bool (*ptsort_shortage_malloc) (size_t size) = NULL;
 
 /* The C library's function, which a function of this library hides. */

@@ -26,6 +26,7 @@
 #include "utils/sortsupport.h"
 
 #include "ptsort_parallel.h"
+#include "compat.h"
 #include "ptsort_test.h"
 
 /* More tuples than a sort has room for before it trusts an estimate */
@@ -320,6 +321,7 @@ begin_tuple(int nkeys, AttrNumber attnum)
 	bool		nulls_first = false;
 
 	TupleDescInitEntry(desc, 1, "a", INT4OID, -1, 0);
+	TupleDescFinalize(desc);
 	(void) ptsort_begin_tuple(desc, nkeys, &attnum, &operator, &collation,
 							  &nulls_first, &options);
 }

@@ -5,9 +5,9 @@
  *	  parallel.
  *
  * The method has heap's functions, except for those in this file.  The
- * method's function for the size of a parallel scan raises an error, and a
- * get_relation_info_hook tells the planner to use no parallel scan.  Code that
- * obeys the hook never causes the error.
+ * method's function for the size of a parallel scan raises an error, and the
+ * planner's hook for tables tells the planner to use no parallel scan.  Code
+ * that obeys the hook never causes the error.
  * (heap's scan for index builds refuses tables of other access methods.  So
  * this file has a scan of its own, which reads the rows that a snapshot sees.)
  *-------------------------------------------------------------------------
@@ -20,16 +20,17 @@
 #include "catalog/index.h"
 #include "catalog/pg_am_d.h"
 #include "executor/executor.h"
-#include "optimizer/plancat.h"
+#include "parser/parsetree.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "compat.h"
 #include "ptsort_test.h"
 
 PG_FUNCTION_INFO_V1(ptsort_test_serial_am);
 
 static TableAmRoutine serial_am;
-static get_relation_info_hook_type prev_get_relation_info = NULL;
+static pt_table_hook_type prev_table_hook = NULL;
 
 static Size
 serial_parallelscan_estimate(Relation rel)
@@ -57,7 +58,7 @@ serial_index_build_range_scan(Relation heap, Relation index,
 	if (scan == NULL)
 	{
 		snapshot = RegisterSnapshot(GetLatestSnapshot());
-		scan = table_beginscan(heap, snapshot, 0, NULL);
+		scan = table_beginscan_strat(heap, snapshot, 0, NULL, true, true);
 	}
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
@@ -94,14 +95,16 @@ ptsort_test_serial_am(PG_FUNCTION_ARGS)
 }
 
 static void
-serial_get_relation_info(PlannerInfo *root, Oid relid, bool inhparent,
-						 RelOptInfo *rel)
+serial_table_hook(PT_TABLE_HOOK_ARGUMENTS)
 {
+	RangeTblEntry *entry = planner_rt_fetch(rel->relid, root);
 	Relation	relation;
 
-	if (prev_get_relation_info)
-		prev_get_relation_info(root, relid, inhparent, rel);
-	relation = relation_open(relid, NoLock);
+	if (prev_table_hook)
+		prev_table_hook(PT_PASS_TABLE_HOOK_ARGUMENTS);
+	if (entry->rtekind != RTE_RELATION)
+		return;
+	relation = relation_open(entry->relid, NoLock);
 	if (relation->rd_tableam == &serial_am)
 		rel->rel_parallel_workers = 0;
 	relation_close(relation, NoLock);
@@ -111,6 +114,6 @@ serial_get_relation_info(PlannerInfo *root, Oid relid, bool inhparent,
 void
 test_tableam_init(void)
 {
-	prev_get_relation_info = get_relation_info_hook;
-	get_relation_info_hook = serial_get_relation_info;
+	prev_table_hook = pt_table_hook;
+	pt_table_hook = serial_table_hook;
 }

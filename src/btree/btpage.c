@@ -319,7 +319,7 @@ btpage_close(const BtRules *rules, BtOpenPage *open)
 								 (IndexTuple) PageGetItem(page, left),
 								 (IndexTuple) PageGetItem(page, hikey),
 								 rules->inskey);
-		if (!PageIndexTupleOverwrite(page, P_HIKEY, (Item) shortened,
+		if (!PageIndexTupleOverwrite(page, P_HIKEY, (char *) shortened,
 									 IndexTupleSize(shortened)))
 			elog(ERROR, "could not add high key to page %u of index \"%s\"",
 				 open->blkno, RelationGetRelationName(rules->index));

@@ -345,7 +345,7 @@ write_pages(BtWriter *writer)
 	int			i = 0;
 
 	for (int n = 0; n < writer->npages; n++)
-		PageSetChecksumInplace(writer->pages[n], blknos[n]);
+		PageSetChecksum(writer->pages[n], blknos[n]);
 	fault_point("btwrite: write");
 	while (i < writer->npages)
 	{

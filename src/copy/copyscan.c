@@ -89,7 +89,7 @@ decide(HTSV_Result status, HeapTuple tuple, void *arg)
 		case HEAPTUPLE_DELETE_IN_PROGRESS:
 			warn_if_concurrent(cs, HeapTupleHeaderGetUpdateXid(tuple->t_data),
 							   "delete");
-			/* FALLTHROUGH */
+			pg_fallthrough;
 		case HEAPTUPLE_RECENTLY_DEAD:
 			pg_atomic_fetch_add_u64(&cs->shared->recently_dead, 1);
 			return HEAP_TAKE_DELETED;
@@ -210,7 +210,7 @@ put_page(CopyScan *cs)
 
 	copied = pg_atomic_add_fetch_u64(&cs->shared->copied, judge->nitems);
 	if (judge->progress)
-		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED,
+		pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_SCANNED,
 									 (int64) copied);
 	/* count the tuples as read */
 	pgstat_count_index_tuples(cs->rules->old_heap, judge->nseen);
@@ -236,8 +236,8 @@ copyscan(const CopyRules *rules, const Team *team)
 	cs->judge.heap = rules->old_heap;
 	cs->judge.shares = team_shares(team);
 	cs->judge.progress = team->is_leader;
-	cs->judge.total_param = PROGRESS_CLUSTER_TOTAL_HEAP_BLKS;
-	cs->judge.done_param = PROGRESS_CLUSTER_HEAP_BLKS_SCANNED;
+	cs->judge.total_param = PROGRESS_REPACK_TOTAL_HEAP_BLKS;
+	cs->judge.done_param = PROGRESS_REPACK_HEAP_BLKS_SCANNED;
 	cs->judge.oldest_xmin = rules->oldest_xmin;
 	cs->judge.decide = decide;
 	cs->judge.arg = cs;

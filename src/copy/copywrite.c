@@ -171,7 +171,7 @@ copywrite_add(CopyWriter *writer, HeapTuple tuple)
 	if (writer->open == NULL || room > PageGetHeapFreeSpace(writer->open))
 		open_page(writer);
 	page = writer->open;
-	offset = PageAddItem(page, (Item) tuple->t_data, tuple->t_len,
+	offset = PageAddItem(page, (char *) tuple->t_data, tuple->t_len,
 						 InvalidOffsetNumber, false, true);
 	if (offset == InvalidOffsetNumber)
 		elog(ERROR, "failed to add tuple");

@@ -168,7 +168,7 @@ next_row(Copier *self)
 		self->unreported = 0;
 		CHECK_FOR_INTERRUPTS();
 		if (self->team.is_leader)
-			pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_WRITTEN,
+			pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_INSERTED,
 										 written);
 	}
 	return tuple;
@@ -241,9 +241,9 @@ static void
 copy_enter_phase(Team *team, TeamPhase phase)
 {
 	static const int64 phases[] = {
-		[TEAM_FILLS] = PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP,
-		[TEAM_SORTS] = PROGRESS_CLUSTER_PHASE_SORT_TUPLES,
-		[TEAM_READS] = PROGRESS_CLUSTER_PHASE_WRITE_NEW_HEAP
+		[TEAM_FILLS] = PROGRESS_REPACK_PHASE_SEQ_SCAN_HEAP,
+		[TEAM_SORTS] = PROGRESS_REPACK_PHASE_SORT_TUPLES,
+		[TEAM_READS] = PROGRESS_REPACK_PHASE_WRITE_NEW_HEAP
 	};
 
 	CopyShared *shared = team->shared;
@@ -255,10 +255,10 @@ copy_enter_phase(Team *team, TeamPhase phase)
 		/* workers scanned tuples after the leader's last report */
 		int64		copied = pg_atomic_read_u64(&shared->copied);
 
-		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED,
+		pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_SCANNED,
 									 copied);
 	}
-	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, phases[phase]);
+	pgstat_progress_update_param(PROGRESS_REPACK_PHASE, phases[phase]);
 }
 
 static void

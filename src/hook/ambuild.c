@@ -16,7 +16,7 @@
  *	  VACUUM FULL, CLUSTER, table rewrites, TRUNCATE, REFRESH.  These statements
  *	  give the index a new file, and the invalidation for that file arrives
  *	  before the build.
- *	- get_relation_info, when the server's planner computes the number of
+ *	- the planner's hook for a table, when the planner computes the number of
  *	  workers of a build: all other builds, above all CONCURRENTLY, which
  *	  creates and builds an index in different transactions.  The planner does
  *	  not run if max_parallel_maintenance_workers = 0; then the server does
@@ -47,6 +47,7 @@
 #include "miscadmin.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
+#include "parser/parsetree.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
@@ -64,7 +65,7 @@ int			ptsort_indexes_per_scan = 8;
 static IndexAmRoutine btree_routine;
 
 static object_access_hook_type prev_object_access = NULL;
-static get_relation_info_hook_type prev_get_relation_info = NULL;
+static pt_table_hook_type prev_table_hook = NULL;
 
 static IndexBuildResult *ptsort_ambuild(Relation heap, Relation index,
 										IndexInfo *indexInfo);
@@ -238,16 +239,18 @@ is_locked_for_build(Oid index_oid)
 }
 
 static void
-ptsort_get_relation_info(PlannerInfo *root, Oid relationObjectId,
-						 bool inhparent, RelOptInfo *rel)
+ptsort_table_hook(PT_TABLE_HOOK_ARGUMENTS)
 {
-	if (prev_get_relation_info)
-		prev_get_relation_info(root, relationObjectId, inhparent, rel);
+	RangeTblEntry *entry = planner_rt_fetch(rel->relid, root);
 
-	if (relationObjectId >= FirstNormalObjectId &&
-		plans_an_index_build(root, inhparent))
+	if (prev_table_hook)
+		prev_table_hook(PT_PASS_TABLE_HOOK_ARGUMENTS);
+
+	if (entry->rtekind == RTE_RELATION &&
+		entry->relid >= FirstNormalObjectId &&
+		plans_an_index_build(root, entry->inh))
 	{
-		Relation	heap = RelationIdGetRelation(relationObjectId);
+		Relation	heap = RelationIdGetRelation(entry->relid);
 		List	   *indexes;
 		ListCell   *lc;
 
@@ -515,7 +518,7 @@ ambuild_init(void)
 {
 	prev_object_access = object_access_hook;
 	object_access_hook = ptsort_object_access;
-	prev_get_relation_info = get_relation_info_hook;
-	get_relation_info_hook = ptsort_get_relation_info;
+	prev_table_hook = pt_table_hook;
+	pt_table_hook = ptsort_table_hook;
 	CacheRegisterRelcacheCallback(ptsort_relcache_callback, (Datum) 0);
 }

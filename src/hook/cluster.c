@@ -61,8 +61,10 @@ say_leaving(const char *table, const char *reason)
 
 /* Returns the reason to leave a copy to the server; NULL if there is none. */
 static const char *
-why_not_ours(Relation old_heap, Relation index)
+why_not_ours(Relation old_heap, Relation index, Snapshot snapshot)
 {
+	if (snapshot != NULL)
+		return "CONCURRENTLY";
 	if (index == NULL)
 		return "no index to sort by";
 	if (index->rd_rel->relam != BTREE_AM_OID)
@@ -72,13 +74,9 @@ why_not_ours(Relation old_heap, Relation index)
 
 /* The relation_copy_for_cluster callback of a redirected relcache entry */
 static void
-copy_for_cluster(Relation old_heap, Relation new_heap, Relation index,
-				 bool use_sort, TransactionId oldest_xmin,
-				 TransactionId *xid_cutoff, MultiXactId *multi_cutoff,
-				 double *num_tuples, double *tups_vacuumed,
-				 double *tups_recently_dead)
+copy_for_cluster(PT_COPY_ARGUMENTS)
 {
-	const char *reason = why_not_ours(old_heap, index);
+	const char *reason = why_not_ours(old_heap, index, PT_COPY_SNAPSHOT);
 	CopyRules	rules = {
 		.old_heap = old_heap,
 		.new_heap = new_heap,
@@ -94,10 +92,7 @@ copy_for_cluster(Relation old_heap, Relation new_heap, Relation index,
 	if (reason != NULL)
 	{
 		say_leaving(RelationGetRelationName(old_heap), reason);
-		table_relation_copy_for_cluster(old_heap, new_heap, index, use_sort,
-										oldest_xmin, xid_cutoff, multi_cutoff,
-										num_tuples, tups_vacuumed,
-										tups_recently_dead);
+		table_relation_copy_for_cluster(PT_PASS_COPY_ARGUMENTS);
 		return;
 	}
 

@@ -23,6 +23,7 @@
 #include "text/text_rank.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/tuplestore.h"
 
 PG_MODULE_MAGIC;
 

@@ -228,7 +228,7 @@ init_context(Node *node, StmtContext *stmt)
 			stmt->reindexes =
 				((ReindexStmt *) node)->kind != REINDEX_OBJECT_INDEX;
 			return true;
-		case T_ClusterStmt:
+		case T_RepackStmt:
 		case T_VacuumStmt:
 			stmt->rewrites = true;
 			return true;

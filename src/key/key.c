@@ -290,6 +290,7 @@ key_datum(Oid type, Oid lt_operator, Oid collation, bool nulls_first)
 	{
 		desc = CreateTemplateTupleDesc(1);
 		TupleDescInitEntry(desc, 1, "value", type, -1, 0);
+		TupleDescFinalize(desc);
 		key_pack_set_desc(&key->pack, desc, key->nwords);
 	}
 	return key;

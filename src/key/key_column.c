@@ -17,6 +17,8 @@
  */
 #include "compat.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "catalog/dependency.h"

@@ -336,7 +336,7 @@ tuple_with_nulls(const KeyPack *pack, const uint64 *entry, IndexTuple target)
 {
 	bool		isnull[INDEX_MAX_KEYS] = {false};
 	Size		starts[INDEX_MAX_KEYS] = {0};
-	bits8	   *bitmap = (bits8 *) (target + 1);
+	uint8	   *bitmap = (uint8 *) (target + 1);
 	Size		size;
 
 	find_nulls(pack, entry, isnull);

@@ -224,7 +224,7 @@ build_open(Team *team)
 	/* as in nbtsort.c: a worker inherits no flag except PROC_IN_SAFE_IC */
 	Assert(MyProc->statusFlags == 0 || MyProc->statusFlags == PROC_IN_SAFE_IC);
 	build->index = index_open(info->index_id, index_lockmode(info));
-	build->index_info = BuildIndexInfo(build->index);
+	build->index_info = pt_build_index_info(build->index);
 	build->index_info->ii_Unique = info->is_unique;
 	build->index_info->ii_NullsNotDistinct = info->nulls_not_distinct;
 	build->index_info->ii_Concurrent = info->is_concurrent;

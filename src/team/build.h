@@ -86,7 +86,7 @@ extern PGDLLEXPORT void ptsort_parallel_main(dsm_segment *segment,
 											 shm_toc *toc);
 
 /*
- * parallel_is_forbidden returns true if the get_relation_info_hook of another
+ * parallel_is_forbidden returns true if the planner's hook of another
  * extension forbids parallel work on this table.
  */
 extern bool parallel_is_forbidden(Relation table);

@@ -206,7 +206,7 @@ judge_buffer(HeapJudge *judge)
 
 	/* the server, too, prunes pages only in a scan with an MVCC snapshot */
 	if (mvcc)
-		heap_page_prune_opt(judge->heap, judge->here.buffer);
+		pt_heap_page_prune_opt(judge->scan, judge->here.buffer);
 
 	LockBuffer(judge->here.buffer, BUFFER_LOCK_SHARE);
 	judged = judge_tuples(judge);
@@ -235,7 +235,7 @@ heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,
 	TableScanDesc scan;
 
 	if (parallel != NULL)
-		scan = table_beginscan_parallel(judge->heap, parallel);
+		scan = pt_table_beginscan_parallel(judge->heap, parallel);
 	else
 		scan = table_beginscan_strat(judge->heap, snapshot, 0, NULL, true,
 									 true);

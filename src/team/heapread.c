@@ -119,7 +119,7 @@ next_block(HeapScanDesc scan)
 		ParallelBlockTableScanWorker worker = scan->rs_parallelworkerdata;
 
 		if (first)
-			table_block_parallelscan_startblock_init(heap, worker, blocks);
+			pt_parallelscan_startblock_init(heap, worker, blocks);
 		*position = table_block_parallelscan_nextpage(heap, worker, blocks);
 		return *position;
 	}

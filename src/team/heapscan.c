@@ -291,7 +291,7 @@ decide(HTSV_Result status, HeapTuple tuple, void *arg)
 		case HEAPTUPLE_DELETE_IN_PROGRESS:
 			if (!is_own(HeapTupleHeaderGetUpdateXid(tuple->t_data)))
 				return HEAP_ASK_SERVER;
-			/* FALLTHROUGH */
+			pg_fallthrough;
 		case HEAPTUPLE_RECENTLY_DEAD:
 
 			/*
@@ -444,7 +444,7 @@ server_build_scan(Relation heap, HeapScanTarget *target,
 				  ParallelTableScanDesc parallel, bool progress)
 {
 	TableScanDesc scan = parallel == NULL ? NULL :
-		table_beginscan_parallel(heap, parallel);
+		pt_table_beginscan_parallel(heap, parallel);
 
 	elog(DEBUG2, "ptsort: scanning table \"%s\" by the server's rules",
 		 RelationGetRelationName(heap));

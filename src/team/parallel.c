@@ -90,9 +90,10 @@ scan_table(Team *team, PtParallel *parallel)
 	double		rows = 0;
 
 	if (team->scan != NULL)
-		scan = table_beginscan_parallel(parallel->table, team->scan);
+		scan = pt_table_beginscan_parallel(parallel->table, team->scan);
 	else
-		scan = table_beginscan(parallel->table, team->snapshot, 0, NULL);
+		scan = table_beginscan_strat(parallel->table, team->snapshot, 0, NULL,
+									 true, true);
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -332,7 +333,7 @@ parallel_is_forbidden(Relation table)
 	RangeTblEntry *rte;
 	RelOptInfo *rel;
 
-	if (get_relation_info_hook == NULL)
+	if (pt_table_hook == NULL)
 		return false;
 
 	rte = makeNode(RangeTblEntry);
@@ -355,7 +356,7 @@ parallel_is_forbidden(Relation table)
 
 	rel = build_simple_rel(root, 1, NULL);
 	rel->rel_parallel_workers = -1;
-	get_relation_info_hook(root, rte->relid, rte->inh, rel);
+	pt_call_table_hook(root, rte, rel);
 	return rel->rel_parallel_workers == 0;
 }
 

@@ -104,7 +104,7 @@ keep_first(const TupleState *state, MinimalTuple tuple, const char *start)
 
 	if (!state->first_by_value && !state->isnull[0])
 	{
-		ptrdiff_t	offset = DatumGetPointer(state->values[0]) - start;
+		ptrdiff_t	offset = (char *) DatumGetPointer(state->values[0]) - start;
 
 		if (offset > 0 && offset <= PG_UINT16_MAX &&
 			offset < tuple->t_len + MINIMAL_TUPLE_OFFSET)
