@@ -485,6 +485,12 @@ pt_build_index_info(Relation index)
 #endif
 }
 
+/* Functions of the type oid8, which 19 added */
+#if PG_VERSION_NUM < 190000
+#define F_BTOID8CMP			InvalidOid
+#define F_BTOID8SORTSUPPORT InvalidOid
+#endif
+
 /* Since 19 a new descriptor must be finalized before its use. */
 #if PG_VERSION_NUM < 190000
 #define TupleDescFinalize(desc) ((void) (desc))

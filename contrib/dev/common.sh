@@ -64,7 +64,7 @@ server_complete()
 	bindir=$("$1" --bindir 2>/dev/null) && [ -x "$bindir/postgres" ] &&
 		include=$("$1" --includedir-server) && [ -f "$include/postgres.h" ] &&
 		pgxs=$("$1" --pgxs) && [ -f "$pgxs" ] &&
-		"$1" --version | grep -Eq '^PostgreSQL 1[5-8]([^0-9]|$)'
+		"$1" --version | grep -Eq '^PostgreSQL 1[5-9]([^0-9]|$)'
 }
 
 # find_server: set $pg_config; succeed if there is a complete server.  If
@@ -73,7 +73,7 @@ server_complete()
 find_server()
 {
 	local candidate candidates
-	candidates=(pg_config /usr/lib/postgresql/1{8,7,6,5}/bin/pg_config)
+	candidates=(pg_config /usr/lib/postgresql/1{9,8,7,6,5}/bin/pg_config)
 	[ -z "${PG_CONFIG:-}" ] || candidates=("$PG_CONFIG")
 	for candidate in "${candidates[@]}"; do
 		if server_complete "$candidate"; then

@@ -5,7 +5,7 @@
 # the packages and fails.
 #
 # The script works only on Debian and its derivatives.  Elsewhere, install
-# manually: a PostgreSQL 15 to 18 server with its contrib modules and
+# manually: a PostgreSQL 15 to 19 server with its contrib modules and
 # development files, gcc, g++, make, perl with IPC::Run, python3, and the locale
 # en_US.UTF-8.
 
@@ -21,13 +21,13 @@ cd "$(dirname "$0")/../.." || exit 1
 newest_version()
 {
 	local v
-	for v in 18 17 16 15; do
+	for v in 19 18 17 16 15; do
 		if [ -x /usr/lib/postgresql/$v/bin/postgres ]; then
 			echo $v
 			return
 		fi
 	done
-	for v in 18 17 16 15; do
+	for v in 19 18 17 16 15; do
 		if apt-cache show postgresql-$v >/dev/null 2>&1; then
 			echo $v
 			return
@@ -60,7 +60,7 @@ missing_packages()
 }
 
 if [ -n "${PG_CONFIG:-}" ] && ! find_server; then
-	echo "PG_CONFIG=$PG_CONFIG is not a PostgreSQL 15 to 18 server with its" \
+	echo "PG_CONFIG=$PG_CONFIG is not a PostgreSQL 15 to 19 server with its" \
 		"development files" >&2
 	exit 1
 fi

@@ -148,6 +148,7 @@ word_timetz(Datum value, SortSupport ssup)
 static const KnownOrder known_orders[] = {
 	{F_BTINT2SORTSUPPORT, word_int16},
 	{F_BTOIDSORTSUPPORT, word_oid},
+	{F_BTOID8SORTSUPPORT, word_unsigned},
 	{F_BTFLOAT4SORTSUPPORT, word_float4},
 	{F_BTFLOAT8SORTSUPPORT, word_float8},
 	{F_BTFLOAT4CMP, word_float4},

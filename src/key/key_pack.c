@@ -43,6 +43,7 @@ static const KnownValue known_values[] = {
 	{F_BTINT4CMP, FIELD_INT32, 4, true},
 	{F_BTINT8CMP, FIELD_INT64, 8, true},
 	{F_BTOIDCMP, FIELD_UINT32, 4, true},
+	{F_BTOID8CMP, FIELD_UINT64, 8, true},
 	{F_DATE_CMP, FIELD_INT32, 4, true},
 	{F_TIME_CMP, FIELD_INT64, 8, true},
 	{F_TIMESTAMP_CMP, FIELD_INT64, 8, true},
