@@ -14,6 +14,10 @@
 
 #include "postgres.h"
 
+#if PG_VERSION_NUM >= 190000
+#include "access/amapi.h"
+#include "access/htup_details.h"
+#endif
 #include "access/stratnum.h"
 #include "catalog/index.h"
 #include "catalog/pg_collation.h"

@@ -58,7 +58,7 @@ typedef struct StmtContext
 
 static StmtContext *current_stmt = NULL;
 
-static ProcessUtility_hook_type prev_ProcessUtility = NULL;
+static ProcessUtility_hook_type next_ProcessUtility;
 
 /* Returns the option's value; checks and errors are as for the table option. */
 static int
@@ -256,8 +256,6 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 					  ParamListInfo params, QueryEnvironment *queryEnv,
 					  DestReceiver *dest, QueryCompletion *qc)
 {
-	ProcessUtility_hook_type next = prev_ProcessUtility ?
-		prev_ProcessUtility : standard_ProcessUtility;
 	StmtContext stmt = {.outer = current_stmt,.index_workers = -1};
 
 	/* the next execution of a cached plan needs the options in the tree */
@@ -267,8 +265,8 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 
 	if (!init_context(ours->utilityStmt, &stmt))
 	{
-		next(pstmt, queryString, readOnlyTree, context, params, queryEnv,
-			 dest, qc);
+		next_ProcessUtility(pstmt, queryString, readOnlyTree, context, params,
+							queryEnv, dest, qc);
 		forget_reports(pstmt->utilityStmt);
 		return;
 	}
@@ -276,8 +274,8 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 	current_stmt = &stmt;
 	PG_TRY();
 	{
-		next(ours, queryString, readOnlyTree && ours == pstmt, context,
-			 params, queryEnv, dest, qc);
+		next_ProcessUtility(ours, queryString, readOnlyTree && ours == pstmt,
+							context, params, queryEnv, dest, qc);
 	}
 	PG_FINALLY();
 	{
@@ -375,6 +373,7 @@ utility_rewrites(void)
 void
 utility_init(void)
 {
-	prev_ProcessUtility = ProcessUtility_hook;
+	next_ProcessUtility = ProcessUtility_hook ?
+		ProcessUtility_hook : standard_ProcessUtility;
 	ProcessUtility_hook = ptsort_ProcessUtility;
 }

@@ -76,7 +76,7 @@ static int	nqueries = 0;
 static Oid	reported = InvalidOid;
 
 static ExecutorStart_hook_type prev_start = NULL;
-static ExecutorRun_hook_type prev_run = NULL;
+static ExecutorRun_hook_type next_run;
 static ExecutorFinish_hook_type prev_finish = NULL;
 
 
@@ -540,14 +540,13 @@ distrust_collations(PlanState *planstate, void *context)
 static void
 ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
 {
-	ExecutorRun_hook_type run = prev_run ? prev_run : standard_ExecutorRun;
 	int			distrusted = ptsort_distrusted.n;
 	int			level;
 
 	if (ptsort_sort == TAKE_NO_SORTS ||
 		!queryDesc->plannedstmt->parallelModeNeeded)
 	{
-		run(PT_PASS_RUN_ARGUMENTS);
+		next_run(PT_PASS_RUN_ARGUMENTS);
 		return;
 	}
 	level = NewGUCNestLevel();
@@ -557,7 +556,7 @@ ptsort_ExecutorRun(PT_RUN_ARGUMENTS)
 								 true, 0, false);
 	PG_TRY();
 	{
-		run(PT_PASS_RUN_ARGUMENTS);
+		next_run(PT_PASS_RUN_ARGUMENTS);
 	}
 	PG_CATCH();
 	{
@@ -634,7 +633,7 @@ sortnode_init(void)
 {
 	prev_start = ExecutorStart_hook;
 	ExecutorStart_hook = ptsort_ExecutorStart;
-	prev_run = ExecutorRun_hook;
+	next_run = ExecutorRun_hook ? ExecutorRun_hook : standard_ExecutorRun;
 	ExecutorRun_hook = ptsort_ExecutorRun;
 	prev_finish = ExecutorFinish_hook;
 	ExecutorFinish_hook = ptsort_ExecutorFinish;
