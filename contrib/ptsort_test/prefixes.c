@@ -16,6 +16,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
+#include "utils/sortsupport.h"
 
 #include "ptsort_test.h"
 
