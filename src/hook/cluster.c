@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster.c
- *	  The hooks that make ptsort copy tables for CLUSTER.
+ *	  The hooks that make ptsort copy tables for CLUSTER and REPACK.
  *
  * The server creates a transient table, copies the rows into it by calling the
  * old table's rd_tableam->relation_copy_for_cluster, and swaps the files of the
@@ -9,7 +9,8 @@
  * table.  When the server creates the transient table, the object access hook
  * points rd_tableam in the old table's relcache entry at a copy of heap's
  * routine with ptsort's function.  The hook redirects the pointer only in
- * CLUSTER and VACUUM: other statements fill transient tables in their own way.
+ * CLUSTER, REPACK and VACUUM: other statements fill transient tables in their
+ * own way.
  *
  * ptsort's function first restores the pointer.  If an invalidation arrives
  * before the call, the entry loses the pointer, the server copies the table,
@@ -64,7 +65,7 @@ static const char *
 why_not_ours(Relation old_heap, Relation index, Snapshot snapshot)
 {
 	if (snapshot != NULL)
-		return "CONCURRENTLY";
+		return "REPACK (CONCURRENTLY)";
 	if (index == NULL)
 		return "no index to sort by";
 	if (index->rd_rel->relam != BTREE_AM_OID)

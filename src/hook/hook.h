@@ -32,7 +32,7 @@ extern int	utility_workers(Relation index);
  * utility_reindexes returns true if the running statement is a REINDEX of
  * tables, not of one index.  The builds of a REINDEX CONCURRENTLY do not call
  * this function.  utility_rewrites returns true if the running statement may
- * copy tables: CLUSTER or VACUUM.
+ * copy tables: CLUSTER, REPACK or VACUUM.
  */
 extern bool utility_reindexes(void);
 extern bool utility_rewrites(void);

@@ -1,0 +1,142 @@
+# REPACK, the statement for CLUSTER and VACUUM FULL since PostgreSQL 19: which
+# copies and builds ptsort does, and REPACK (CONCURRENTLY) beside writers.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use IPC::Run;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node(
+	'main',
+	init => { allows_streaming => 1 },
+	conf => q{
+ptsort.parallel_workers = 2
+maintenance_work_mem = '2MB'
+});
+if ($node->pg_version < 19)
+{
+	$node->stop;
+	plan skip_all => 'this server has no REPACK';
+}
+
+$node->safe_psql('postgres', q{
+CREATE FUNCTION fill(t text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('INSERT INTO %I SELECT i, md5(i::text), i %% 100 FROM generate_series(1, 20000) i', t);
+END $$;
+CREATE TABLE one (id int PRIMARY KEY, word text, few int);
+CREATE INDEX one_word ON one (word);
+CREATE TABLE two (LIKE one INCLUDING ALL);
+CREATE TABLE parted (id int, word text, few int) PARTITION BY RANGE (id);
+CREATE TABLE low PARTITION OF parted FOR VALUES FROM (0) TO (5000);
+CREATE TABLE high PARTITION OF parted FOR VALUES FROM (5000) TO (50000);
+CREATE INDEX parted_word ON parted (word);
+CREATE TABLE excludes (id int PRIMARY KEY, word text, few int, EXCLUDE USING btree (word WITH =));
+CREATE INDEX excludes_few ON excludes (few);
+SELECT fill(t) FROM unnest('{one, two, parted, excludes}'::text[]) t;
+VACUUM ANALYZE});
+
+# Returns the copies in the log since a position.
+sub copies_since
+{
+	my ($offset) = @_;
+	return join '; ', map { s/ of table//r }
+	  map { s/copied table "(\w+)": (\d+) participants?, .*/$1: $2/r }
+	  map { s/leaving copy of table "(\w+)" to the server: (.*)/$1: left, $2/r }
+	  slurp_file($node->logfile, $offset) =~ /LOG:  ptsort: ((?:copied table|leaving copy) .*)/g;
+}
+
+# Runs a statement, and returns its copies and builds and the state of its tables.
+sub run_statement
+{
+	my ($statement, @tables) = @_;
+	my $end = log_end($node);
+
+	$node->safe_psql('postgres', $statement);
+	my $state = join ' ', map { state_of($_) } @tables;
+	return join ' | ', copies_since($end), join(', ', sort(builds_since($node, $end))), $state;
+}
+
+# Returns the number of rows, the number of rows before a smaller word in the
+# table's file, and what amcheck finds.
+sub state_of
+{
+	my ($table) = @_;
+	return $node->safe_psql('postgres', qq{
+SET enable_indexscan = off; SET enable_bitmapscan = off; SET max_parallel_workers_per_gather = 0;
+SELECT concat_ws('/', count(*), count(*) FILTER (WHERE word < before), (SELECT string_agg(msg, ' ') FROM verify_heapam('$table')),
+	(SELECT string_agg(bt_index_parent_check(indexrelid, true, true)::text, ' ')
+		FROM pg_index JOIN pg_class ON oid = indexrelid WHERE indrelid = '$table'::regclass AND relam = 403))
+FROM (SELECT word, lag(word) OVER (ORDER BY ctid) AS before FROM $table) s});
+}
+
+is(run_statement('REPACK one USING INDEX one_word', 'one'),
+	'one: 3 | one_pkey: 3, one_word: 3 | 20000/0/', 'USING INDEX');
+is(run_statement('REPACK (ANALYZE, VERBOSE) two USING INDEX two_word_idx', 'two'),
+	'two: 3 | two_pkey: 3, two_word_idx: 3 | 20000/0/', '(ANALYZE, VERBOSE)');
+is(run_statement('REPACK one', 'one'),
+	'one: left, no index to sort by | one_pkey: 3, one_word: 3 | 20000/0/', 'in physical order');
+is(run_statement('REPACK parted USING INDEX parted_word', 'low', 'high'),
+	'low: 3; high: 3 | high_word_idx: 3, low_word_idx: 3 | 4999/0/ 15001/0/', 'partitions');
+my $all = run_statement('REPACK USING INDEX', 'one', 'two');
+is(join(' ', sort $all =~ /(\w+: \d)(?=;| \|)/g), 'high: 3 low: 3 one: 3 two: 3', 'all tables');
+
+# REPACK (CONCURRENTLY): the server copies, ptsort builds.  The server makes the
+# exclusion constraint after the constraint's index, so workers must not read it.
+is(run_statement('REPACK (CONCURRENTLY) excludes USING INDEX excludes_word_excl', 'excludes'),
+	'excludes: left, REPACK (CONCURRENTLY)'
+	  . ' | excludes_few_repacknew: 3, excludes_pkey_repacknew: 3, excludes_word_excl_repacknew: 3'
+	  . ' | 20000/0/', 'CONCURRENTLY: copy and builds');
+my ($out, $err) = try_sql($node, q{INSERT INTO excludes VALUES (0, md5('1'), 0)});
+like(error_of($err), qr/^ERROR:  23P01: conflicting key value violates exclusion constraint/,
+	'CONCURRENTLY: the constraint works');
+
+# Writers that keep the sum of a column, while REPACK (CONCURRENTLY) runs, often
+# until a timeout cancels it
+my $script = $node->basedir . '/writer';
+append_to_file($script, q{
+\set a random(1, 10000)
+\set b random(10001, 20000)
+BEGIN;
+UPDATE excludes SET few = few + 1 WHERE id = :a;
+UPDATE excludes SET few = few - 1, word = md5(word) WHERE id = :b;
+END;
+});
+my ($in, $bench_out, $bench_err) = ('', '', '');
+my $bench = IPC::Run::start(
+	[
+		'pgbench', '-n', '-c', '2', '-T', '100000', '-f', $script,
+		'-h', $node->host, '-p', $node->port, 'postgres'
+	],
+	\$in, \$bench_out, \$bench_err);
+$node->poll_query_until('postgres',
+	"SELECT n_tup_upd > 200 FROM pg_stat_user_tables WHERE relname = 'excludes'");
+my $digest = 'SELECT count(*), sum(few), count(DISTINCT word) FROM excludes';
+my $expected = $node->safe_psql('postgres', $digest);
+my $segments = dsm_segments($node);
+my ($done, $canceled) = (0, 0);
+foreach my $round (1 .. 20)
+{
+	my $timeout = $round % 4 == 0 ? 0 : 40 * $round;
+	my ($rc, undef, $error) = $node->psql('postgres',
+		"SET statement_timeout = $timeout; REPACK (CONCURRENTLY) excludes USING INDEX excludes_word_excl");
+	$error =~ /canceling statement due to statement timeout/ ? $canceled++ : $error eq '' ? $done++ : diag($error);
+	is($node->safe_psql('postgres', $digest), $expected, "CONCURRENTLY: rows after round $round");
+}
+ok($bench->pumpable, 'CONCURRENTLY: the writers ran all the time') or diag($bench_err);
+$bench->signal('TERM');
+$bench->finish;
+is($done + $canceled, 20, "CONCURRENTLY: $done statements done, $canceled canceled");
+cmp_ok($done, '>=', 5, 'CONCURRENTLY: some were done');
+cmp_ok($canceled, '>=', 3, 'CONCURRENTLY: some were canceled');
+like(state_of('excludes'), qr{^20000/\d+/$}, 'CONCURRENTLY: table and indexes are sound');
+is($node->safe_psql('postgres', q{SELECT (SELECT count(*) FROM pg_replication_slots) + (SELECT count(*) FROM pg_class WHERE relname LIKE 'pg_temp_%')}),
+	0, 'CONCURRENTLY: no slot and no table are left');
+check_nothing_left($node, 'CONCURRENTLY', $segments);
+
+$node->stop;
+done_testing();
