@@ -120,10 +120,10 @@ why_not(const WaitingRuns *runs, Relation heap, const IndexInfo *index_info)
 }
 
 bool
-siblings_take(WaitingRuns *runs, Relation heap, Relation index,
+siblings_take(WaitingRuns *runs, Relation heap, Relation index, Oid index_id,
 			  const IndexInfo *index_info)
 {
-	WaitingRuns *found = find(RelationGetRelid(index));
+	WaitingRuns *found = find(index_id);
 	const char *reason;
 
 	if (found == NULL)

@@ -385,6 +385,55 @@ has_statistics_expressions(Relation heap)
 }
 
 /*
+ * REPACK (CONCURRENTLY) builds copies of a table's indexes on a new table, one
+ * after another, in the order of the table's list of indexes.  (All other
+ * statements that fill a transient table build the indexes later, on the table
+ * itself.)  So the i-th index of the new table is a copy of the i-th index in
+ * this list.
+ */
+static bool
+is_repacked(Relation heap)
+{
+	return OidIsValid(heap->rd_rel->relrewrite);
+}
+
+/* Returns the list of indexes of the table, or of the old table of a REPACK. */
+static List *
+original_indexes(Relation heap)
+{
+	Relation	old_heap;
+	List	   *result;
+
+	if (!is_repacked(heap))
+		return RelationGetIndexList(heap);
+	old_heap = RelationIdGetRelation(heap->rd_rel->relrewrite);
+	if (!RelationIsValid(old_heap))
+		return NIL;
+	result = RelationGetIndexList(old_heap);
+	RelationClose(old_heap);
+	return result;
+}
+
+/* Returns the OID of the index, or of the index of which it is a copy. */
+static Oid
+original_of(Relation heap, Relation index)
+{
+	List	   *copies;
+	List	   *originals;
+	Oid			result = RelationGetRelid(index);
+
+	if (!is_repacked(heap))
+		return result;
+	copies = RelationGetIndexList(heap);
+	originals = original_indexes(heap);
+	if (copies != NIL && list_length(copies) <= list_length(originals))
+		result = list_nth_oid(originals, list_length(copies) - 1);
+	list_free(copies);
+	list_free(originals);
+	return result;
+}
+
+/*
  * True if the scan for this build can also serve other indexes, and sharing it
  * would pay.  On a table that the server would not scan in parallel, another
  * scan for an index is faster than creating that index's segment and files.
@@ -395,7 +444,8 @@ may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 {
 	return ptsort_indexes_per_scan > 1 && workers > 0 &&
 		temp_file_limit < 0 && !indexInfo->ii_Concurrent &&
-		ReindexIsProcessingIndex(RelationGetRelid(index)) &&
+		(ReindexIsProcessingIndex(RelationGetRelid(index)) ||
+		 is_repacked(heap)) &&
 		heapscan_is_shareable(heap) &&
 		is_user_btree(index) && runs_no_user_code(index) &&
 		!has_statistics_expressions(heap) &&
@@ -403,18 +453,20 @@ may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 }
 
 /*
- * True if the statement will build this index after the current index.  If the
- * statement rewrote the table, the server knows which indexes are pending.
+ * True if the statement will build this index of original_indexes() after the
+ * current index.  If the statement rewrote the table, the server knows which
+ * indexes are pending.
  */
 static bool
-will_follow(Oid index_oid)
+will_follow(Relation heap, Oid index_oid)
 {
-	return utility_reindexes() || ReindexIsProcessingIndex(index_oid);
+	return utility_reindexes() || is_repacked(heap) ||
+		ReindexIsProcessingIndex(index_oid);
 }
 
 /*
- * Open the indexes that the statement will build after 'index', store them in
- * 'candidates', and return their number.  An index that another session locked
+ * Open the indexes that the statement will build after 'index', or the indexes
+ * that it will copy, store them in 'candidates', and return their number.  An index that another session locked
  * ends the list.  ptsort must not wait for a lock earlier than the server does,
  * and without a lock ptsort cannot see which functions the build calls.  An
  * index whose build may run user code also ends the list: the code might write
@@ -423,7 +475,8 @@ will_follow(Oid index_oid)
 static int
 open_candidates(Relation heap, Relation index, Relation *candidates)
 {
-	List	   *indexes = RelationGetIndexList(heap);
+	List	   *indexes = original_indexes(heap);
+	Oid			current = original_of(heap, index);
 	bool		after = false;
 	int			n = 0;
 	ListCell   *lc;
@@ -436,9 +489,9 @@ open_candidates(Relation heap, Relation index, Relation *candidates)
 
 		if (n == ptsort_indexes_per_scan - 1)
 			break;
-		if (!after || !will_follow(oid) || siblings_wait(oid))
+		if (!after || !will_follow(heap, oid) || siblings_wait(oid))
 		{
-			after |= oid == RelationGetRelid(index);
+			after |= oid == current;
 			continue;
 		}
 		if (!ConditionalLockRelationOid(oid, AccessShareLock))
@@ -471,7 +524,7 @@ build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)
 	WaitingRuns runs;
 	IndexBuildResult *result;
 
-	if (siblings_take(&runs, heap, index, indexInfo))
+	if (siblings_take(&runs, heap, index, original_of(heap, index), indexInfo))
 	{
 		request.runs = &runs;
 		request.workers = Min(request.workers, runs.workers);
@@ -483,7 +536,7 @@ build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)
 			request.candidates = candidates;
 			request.ncandidates = open_candidates(heap, index, candidates);
 			/* builds after a table rewrite do not check uniqueness */
-			request.check_unique = !utility_rewrites();
+			request.check_unique = !utility_rewrites() || is_repacked(heap);
 		}
 		planworkers_limit(&request, heap, index);
 	}
