@@ -17,7 +17,7 @@ my $node = new_node(
 ptsort.parallel_workers = 2
 maintenance_work_mem = '2MB'
 });
-if ($node->pg_version < 19)
+if ($node->pg_version->major < 19)
 {
 	$node->stop;
 	plan skip_all => 'this server has no REPACK';

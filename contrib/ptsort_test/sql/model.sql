@@ -92,11 +92,11 @@ INSERT INTO kinds VALUES
 	('model_pair', 'ROW((h % 10)::int4, h::text)', '{"(,)","(1,)"}');
 
 -- The table covers all types with an order: one array type stands for all array
--- types, one range type for all range types, and so on.
+-- types, one range type for all range types, and so on.  (PostgreSQL 19 added oid8.)
 SELECT opcintype::regtype FROM pg_opclass
 WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'btree') AND opcdefault AND oid < 16384
 	AND opcintype NOT IN (SELECT type::regtype::oid FROM kinds)
-	AND opcintype::regtype::text NOT IN ('anyarray', 'anyenum', 'anyrange', 'anymultirange', 'record')
+	AND opcintype::regtype::text NOT IN ('anyarray', 'anyenum', 'anyrange', 'anymultirange', 'record', 'oid8')
 ORDER BY 1;
 
 CREATE FUNCTION values_of(kinds, rows int, distinct_values int8) RETURNS text
