@@ -163,7 +163,7 @@ make_root()
 check_server()
 {
 	local data sock extension status=1
-	data=$(inside_as postgres mktemp -d /tmp/check.XXXXXX) || exit 1
+	data=$(inside_as postgres mktemp -d -t check.XXXXXX) || exit 1
 	# shellcheck disable=SC2064 # data is local
 	trap "rm -rf '${root:?}$data'" EXIT
 	sock=$data/sock
