@@ -376,6 +376,8 @@ ptsort_test_points(PG_FUNCTION_ARGS)
 
 		if (leader == 0 && worker == 0)
 			continue;
+		/* a process that counts a pass wrote the name before that */
+		pg_read_barrier();
 		values[0] = CStringGetTextDatum(shared->name);
 		values[1] = Int64GetDatum(leader);
 		values[2] = Int64GetDatum(worker);
