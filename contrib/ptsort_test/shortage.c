@@ -54,7 +54,9 @@ DECLARE_NEXT(pwritev);
 DECLARE_NEXT(posix_fallocate);
 DECLARE_NEXT(fallocate);
 DECLARE_NEXT(fork);
+#ifdef __GLIBC__
 DECLARE_NEXT(opendir);
+#endif
 
 static void *
 next_function(void *volatile *cache, const char *name)
@@ -74,7 +76,9 @@ find_functions(void)
 	(void) NEXT(posix_fallocate);
 	(void) NEXT(fallocate);
 	(void) NEXT(fork);
+#ifdef __GLIBC__
 	(void) NEXT(opendir);
+#endif
 }
 
 /* Returns the number of bytes to write; if the number is 0, sets errno. */
@@ -170,8 +174,11 @@ fork(void)
 	return pid;
 }
 
-/* Programs compiled for large files call functions with these names. */
-#if defined(__LP64__)
+/*
+ * With glibc, programs compiled for large files call functions with these
+ * names.  In musl's headers the names are macros.
+ */
+#if defined(__LP64__) && defined(__GLIBC__)
 EXPORT ssize_t pwrite64(int fd, const void *data, size_t size, off64_t offset)
 			__attribute__((alias("pwrite")));
 EXPORT ssize_t pwritev64(int fd, const struct iovec *parts, int nparts,
@@ -182,9 +189,12 @@ EXPORT int	fallocate64(int fd, int mode, off64_t offset, off64_t size)
 			__attribute__((alias("fallocate")));
 #endif
 
+#ifdef __GLIBC__
+
 /*
  * Memory.  dlsym itself allocates memory, so malloc(), calloc() and realloc()
- * call the C library's functions by the library's internal names.
+ * call the C library's functions by the library's internal names.  Only glibc
+ * has these names; with another C library, no malloc fails.
  */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t n, size_t size);
@@ -235,3 +245,5 @@ realloc(void *pointer, size_t size)
 {
 	return no_memory(size) ? NULL : __libc_realloc(pointer, size);
 }
+
+#endif							/* __GLIBC__ */

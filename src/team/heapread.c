@@ -344,7 +344,7 @@ copy_batch(HeapReader *reader)
 		reader->copying = false;
 }
 
-#else							/* not Linux */
+#else							/* older releases of musl lack preadv2() */
 
 static void
 copy_batch(HeapReader *reader)

@@ -26,6 +26,8 @@
  * concatenated primary weights.
  *
  * ptsort uses no tables of any other form, and no tables of other C libraries.
+ * (musl has none: its strcoll() compares bytes in all locales.  A later release
+ * may change that, and nothing but tables could prove it, so ptsort compares.)
  *
  *-------------------------------------------------------------------------
  */
