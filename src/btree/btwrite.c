@@ -375,8 +375,10 @@ write_pages(BtWriter *writer)
  *
  * GetRedoRecPtr() reads a copy that the checkpointer sets a moment after the
  * redo pointer itself.  The delay does no harm: a backup copies files only
- * after the whole checkpoint.  The barrier keeps this process from reading the
- * pointer before the write of the pages is visible to other processes.
+ * after the whole checkpoint.  Both processes hold the copy's spinlock for the
+ * access, so a checkpointer that sets the copy after this process read it also
+ * sees the written pages, and so does the backup.  The barrier alone would not
+ * ensure this.
  */
 static void
 log_and_write_pages(BtWriter *writer)
