@@ -95,7 +95,7 @@ is(run_statement('REPACK (CONCURRENTLY) excludes USING INDEX excludes_word_excl'
 	  . ' | 20000/0/3', 'CONCURRENTLY: copy and builds');
 my $end = log_end($node);
 $node->safe_psql('postgres', 'CREATE INDEX one_few ON one (few)');
-is(run_statement('SET min_parallel_table_scan_size = 0; REPACK (CONCURRENTLY) one USING INDEX one_word', 'one'),
+is(run_statement(q{SET min_parallel_table_scan_size = 0; SET maintenance_work_mem = '16MB'; REPACK (CONCURRENTLY) one USING INDEX one_word}, 'one'),
 	'one: left, REPACK (CONCURRENTLY) | one_few_repacknew: 3, one_pkey_repacknew: 3, one_word_repacknew: 3 | 20000/0/3',
 	'CONCURRENTLY: several plain indexes');
 like(slurp_file($node->logfile, $end), qr/one scan for 3 indexes.*from the scan for.*from the scan for/s,
