@@ -69,6 +69,7 @@ my @queries = (
 	[ 'text, runs', "$spill; SET ptsort_test.learn_tuples = 10", 'SELECT word, id FROM tiny ORDER BY 1' ],
 	[ 'values, passes', "$spill; SET ptsort_test.merge_order = 2", 'SELECT a FROM n ORDER BY 1' ],
 	[ 'top N', 'SELECT', 'SELECT word, id FROM tiny ORDER BY 1 LIMIT 20' ],
+	[ 'aggregates', 'SELECT', q{SELECT id % 3 AS g, string_agg(word, ',' ORDER BY word, id), count(DISTINCT id % 10) FROM tiny GROUP BY 1} ],
 	[ 'rescans', 'SET ptsort_test.spill_entries = 5',
 		'SELECT a.id, (SELECT t.id FROM tiny t WHERE t.id % 25 = a.id ORDER BY word OFFSET a.id % 3 LIMIT 1) FROM n a WHERE a.id < 6 ORDER BY a.a' ],
 	[ 'merge join', 'SET enable_hashjoin = off; SET enable_nestloop = off',
