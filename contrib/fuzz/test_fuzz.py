@@ -5,6 +5,7 @@ import struct
 import unittest
 
 import copies
+import definite
 import indexes
 import oracle
 import queries
@@ -291,10 +292,10 @@ class Queries(unittest.TestCase):
         """The queries for a seed."""
         rng = random.Random(seed)
         table = tables.Table(rng, World)
-        keys = queries.Keys(rng, table, World)
+        keys = definite.Keys(rng, table, World)
         ordered = queries.Ordered(keys)
-        definite = queries.Definite(rng, keys)
-        return [ordered.test(), ordered.reference(), definite.text,
+        fixed = definite.Definite(rng, keys)
+        return [ordered.test(), ordered.reference(), fixed.text,
                 queries.plan_settings(rng, True),
                 queries.sort_settings(rng, table.n)]
 

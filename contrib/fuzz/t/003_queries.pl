@@ -27,7 +27,8 @@ like($total, qr/\b$_ [1-9]/, "some $_")
   foreach (
 	'in-memory sort', 'top-N sort', 'external merge', 'plainly', 'by_cursor',
 	'by_scrolling', 'by_holding', 'by_loop', 'by_pieces', 'into_table',
-	'prepared', 'limit', 'total_order', 'windows', 'groups', 'merge_join');
+	'prepared', 'limit', 'total_order by ptsort', 'windows by ptsort', 'groups by ptsort',
+	'aggregates by ptsort', 'merge_join by ptsort');
 
 $node->stop;
 done_testing();
