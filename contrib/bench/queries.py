@@ -21,10 +21,10 @@ from sortshapes import AMOUNT, AT, URL, chosen
 # compare with off.  plan lists the nodes that the plan must have; None skips
 # this check.  shown is the query for EXPLAIN, by default sql.  memories and
 # workers list the settings to measure the query with.  floor is the minimum
-# ratio, or None.
+# ratio, or None.  since is the first version of the server that has the plan.
 Query = namedtuple("Query", "name label table sort sql floor plan shown before after memories "
-                   "workers",
-                   defaults=(None, ("Sort",), None, (), (), ("1GB", "4MB"), (0, 1)))
+                   "workers since",
+                   defaults=(None, ("Sort",), None, (), (), ("1GB", "4MB"), (0, 1), 15))
 
 COLLATIONS = shapes.COLLATIONS
 NEVER_SLOWER = 0.97
@@ -68,6 +68,8 @@ ROUNDS = 2000
 PARTITIONS = 1000
 PARTITIONS_ROUNDS = 20
 
+MEMORIES = ("1GB", "64MB", "4MB")
+
 LOOP = "SELECT pg_temp.loop('%s', %s)"
 SERIAL = dict(memories=("4MB",), workers=(0,))
 
@@ -110,6 +112,13 @@ def few(name, label, keys, sort, floor):
             format(n, ","), "s" if n > 1 else "", label), "few", sort,
             counted("SELECT id, %s FROM {few} ORDER BY %s" % (columns, by)), floor,
             memories=("4MB", "64MB", "1GB"), workers=(0,))
+
+
+def aggregate(name, label, sql, sort, floor, workers=(0,)):
+    """A query whose Sort node is for an aggregate with ORDER BY or DISTINCT
+    inside."""
+    return Query("agg_" + name, label, "events", sort, "SELECT " + sql, floor,
+                 ("Aggregate", "Sort"), memories=MEMORIES, workers=workers, since=16)
 
 
 MAKE_PARTITIONS = """DO $$ BEGIN
@@ -175,6 +184,24 @@ QUERIES = {q.name: q for q in (
           "FROM {groups} WHERE g100 = g ORDER BY token COLLATE {en} LIMIT 3) s",
           NEVER_SLOWER, **SERIAL),
 
+    # The hash shows that the order is right, without a result of many megabytes.
+    aggregate("count_name", "count(DISTINCT name), en_US",
+              "count(DISTINCT name COLLATE {en}) FROM {events}", "text", 3, (0, 1)),
+    aggregate("count_token", "count(DISTINCT md5), en_US",
+              "count(DISTINCT token COLLATE {en}) FROM {events}", "text", 3),
+    aggregate("count_int8", "count(DISTINCT int8)", "count(DISTINCT account) FROM {events}",
+              "on", NEVER_SLOWER),
+    aggregate("string_name", "string_agg(name ORDER BY name), en_US",
+              "hashtextextended(string_agg(name, ',' ORDER BY name COLLATE {en}), 0) "
+              "FROM {events}", "text", 2, (0, 1)),
+    aggregate("array_token", "array_agg(md5 ORDER BY md5), en_US",
+              "hash_array_extended(array_agg(token ORDER BY token COLLATE {en}), 0) "
+              "FROM {events}", "text", 2),
+    aggregate("group_token", "GROUP BY text: string_agg(md5 ORDER BY md5), en_US",
+              "sum(n) FROM (SELECT hashtextextended(string_agg(token, ',' "
+              "ORDER BY token COLLATE {en}), 0) AS n FROM {events} "
+              "GROUP BY phrase COLLATE {en} OFFSET 0) s", "text", NEVER_SLOWER),
+
     Query("hits_url", "ClickBench: URLs by their count", "events", "on",
           "SELECT max(c) FROM (SELECT url COLLATE {en}, count(*) AS c FROM {events} "
           "GROUP BY 1 ORDER BY c DESC LIMIT 10) s", NEVER_SLOWER),
@@ -225,16 +252,14 @@ GROUPS = {
     "all": tuple(n for n in QUERIES if not n.startswith("few_")),
     "few": tuple(n for n in QUERIES if n.startswith("few_")),
     "order": tuple(n for n in QUERIES if n.startswith("order_")),
+    "aggregates": tuple(n for n in QUERIES if n.startswith("agg_")),
     "small": tuple(n for n in QUERIES if n.startswith(("small_", "rescan_"))),
     "start": tuple(n for n in QUERIES if n.startswith("start")),
     "analytics": tuple(n for n in QUERIES if n.startswith(("hits_", "tpch_"))),
 }
 GROUPS["uses"] = tuple(n for n in QUERIES
-                       if not any(n in GROUPS[g] for g in ("order", "small", "start",
-                                                           "analytics", "few")))
-
-MEMORIES = ("1GB", "64MB", "4MB")
-
+                       if not any(n in names for group, names in GROUPS.items()
+                                  if group != "all"))
 
 def choose(words):
     """The queries in a list of names and of GROUPS; by default

@@ -151,6 +151,9 @@ def measure(cluster, options, query, memory, workers, collations):
     "error", the reason, and the runs of each engine."""
     result = {"name": query.name, "label": query.label, "sort": query.sort,
               "memory": memory, "workers": workers, "floor": query.floor}
+    if int(cluster.value("SHOW server_version_num")) < query.since * 10000:
+        return dict(result, status="skipped",
+                    reason="plans have no such sort before PostgreSQL %d" % query.since)
     try:
         words = script(query, options, memory, workers, collations)
     except KeyError as missing:

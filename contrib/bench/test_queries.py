@@ -75,9 +75,10 @@ class Server:
         self.end = {"plan": plan, "taken": [{"sorts": 1}] if taken else []}
         self.ms = dict(zip(querymeasure.ENGINES, ms))
         self.scripts = []
+        self.version = "180001"
 
     def value(self, query):
-        return "there"
+        return self.version if "server_version_num" in query else "there"
 
     def json_lines(self, script):
         self.scripts.append(script)
@@ -135,6 +136,16 @@ class Measure(unittest.TestCase):
         self.assertIn("ptsort did no sort", measured("order_url", Server(taken=False),
                                                       options=never)["reason"])
         self.assertEqual(measured("order_url", Server(taken=False))["status"], "ok")
+
+    def test_version(self):
+        """Plans of version 15 have no Sort node for aggregates."""
+        server = Server(plan="Aggregate\n Sort")
+        self.assertEqual(measured("agg_count_name", server)["status"], "ok")
+        server.version = "150020"
+        query = measured("agg_count_name", server)
+        self.assertEqual((query["status"], query["reason"]),
+                         ("skipped", "plans have no such sort before PostgreSQL 16"))
+        self.assertEqual(measured("order_url", server)["status"], "ok")
 
     def test_no_collation(self):
         query = querymeasure.measure(Server(), OPTIONS, queries.QUERIES["order_url_icu"],
