@@ -232,8 +232,7 @@ DROP TABLE queries_alike;
 -- a column without a comparison function; earlier columns distinguish the rows
 SELECT count(*) FROM (SELECT * FROM queries ORDER BY id * 7919 % 1009, ('x' || id - id)::text COLLATE "C", ROW('{}'::json, id) OFFSET 0) s;
 -- more columns than ptsort packs
-SELECT string_agg(format('id %% %s = 0', i), ', ' ORDER BY i) AS columns FROM generate_series(2, 64) i \gset
-SELECT taken('SELECT * FROM queries ORDER BY ' || :'columns' || ', big');
+SELECT taken('SELECT * FROM queries ORDER BY ' || string_agg(format('id %% %s = 0', i), ', ') || ', big') FROM generate_series(2, 64) i;
 
 -- errors
 SELECT n FROM queries ORDER BY 1 / (id - 700);
