@@ -156,11 +156,13 @@ command_fails_like([ 'python3', $sorts, 'run', '--shapes', 'none', '--out', $out
 my $queries = "$dir/querybench.py";
 ($good, $results, $out) = program($queries, '--rows', 70000, '--reps', 1, '--by', 'cpu',
 	'--min-rows', 0, '--shapes',
-	'order,uses,analytics,start,small_int8_100,rescan_token_1000,few_icu_4,few_two_2');
+	'order,uses,aggregates,analytics,start,small_int8_100,rescan_token_1000,few_icu_4,few_two_2');
 ok($good, 'queries');
 my @measured = grep { $_->{status} eq 'ok' } @{ $results->{shapes} };
 is_deeply([ map { $_->{reason} } grep { $_->{status} eq 'error' } @{ $results->{shapes} } ],
 	[], 'queries: both have the same result, ptsort has sorted');
+is(scalar(grep { $_->{name} eq 'agg_count_int8' } @measured), $node->pg_version >= 16 ? 3 : 0,
+	'queries: aggregates have a Sort node since PostgreSQL 16');
 foreach my $query (@measured)
 {
 	my $name = "queries: $query->{name} $query->{memory} $query->{workers}";
