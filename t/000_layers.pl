@@ -186,12 +186,12 @@ sub many_constants
 	return $n > $max_constants ? ("$n numeric constants in src") : ();
 }
 
-# Only these two files distinguish server versions.
+# Only files named compat.h distinguish server versions.
 sub version_checks
 {
 	my ($top) = @_;
 	return grep {
-		!m{^(?:src|contrib/ptsort_test)/compat\.h$}
+		!m{^(?:src|contrib/\w+)/compat\.h$}
 		  && slurp("$top/$_") =~
 		  /\b(?:PG_VERSION_NUM|PG_MAJORVERSION_NUM|CATALOG_VERSION_NO)\b/
 	} files($top, qr/\.[ch]$/, 'src', 'include', 'contrib');

@@ -21,6 +21,7 @@
 #include "access/relscan.h"
 #include "access/stratnum.h"
 #include "catalog/pg_type_d.h"
+#include "compat.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "optimizer/optimizer.h"
@@ -254,8 +255,7 @@ am_options(Datum reloptions, bool validate)
 Datum
 ptsort_am_handler(PG_FUNCTION_ARGS)
 {
-	/* since 19 the server keeps a pointer to the routine */
-	static IndexAmRoutine am = {
+	static const IndexAmRoutine am = {
 		.type = T_IndexAmRoutine,
 		.amstrategies = BTMaxStrategyNumber,
 		.ambuild = am_build,
@@ -271,5 +271,5 @@ ptsort_am_handler(PG_FUNCTION_ARGS)
 		.amendscan = am_endscan
 	};
 
-	PG_RETURN_POINTER(&am);
+	PG_RETURN_POINTER(pt_am_routine(&am));
 }
