@@ -10,6 +10,7 @@
 #   make check-indent   check the layout of the C sources; make indent fixes it
 #   make typedefs       update typedefs.list, which check-indent uses
 #   make check-package  build the Debian packages, install, use and remove them
+#   make check-rpm      build an RPM package of the release archive, install, use and remove it
 #   make demo     time index builds by the server and by ptsort, in turn
 #   make bench    time more index builds, with statistics and a chart; see contrib/bench/bench.sh
 #   make bench-text   time index builds on text found on this machine; see contrib/bench/bench-text.sh
@@ -31,7 +32,7 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.contr
 # These goals need no pg_config: they find or install a server, then call make.
 ALONE = check check-locales crash demo bench bench-text bench-scale bench-neighbours bench-sort bench-query sortbench dist \
 	check-asserts check-19 check-valgrind check-sanitizers check-static check-indent \
-	indent typedefs check-package fuzz
+	indent typedefs check-package check-rpm fuzz
 
 ifneq ($(filter $(ALONE),$(MAKECMDGOALS)),)
 
@@ -67,6 +68,9 @@ check-indent:
 
 check-package:
 	@contrib/dev/check-package.sh
+
+check-rpm:
+	@contrib/dev/check-rpm.sh
 
 indent:
 	@contrib/dev/check-indent.sh --write
@@ -163,6 +167,18 @@ ifeq ($(PGXS),)
 $(error $(PG_CONFIG) does not run: install postgresql-server-dev-NN, or set PG_CONFIG=/path/to/pg_config; "make check" installs a server for you)
 endif
 include $(PGXS)
+
+# PGXS removes the headers, but not the directory that it made for them.  It
+# also made the directory of all extensions' headers if the server has no other.
+uninstall: uninstall-directories
+uninstall-directories: headers := $(DESTDIR)$(includedir_server)/extension
+uninstall-directories:
+	rm -f $(addprefix '$(headers)/ptsort'/, $(notdir $(HEADERS_ptsort)))
+	for dir in '$(headers)/ptsort' '$(headers)'; do \
+		test ! -d "$$dir" || rmdir --ignore-fail-on-non-empty "$$dir"; \
+	done
+
+.PHONY: uninstall-directories
 
 # The tests force rare code paths with settings that only contrib/ptsort_test
 # has.
