@@ -284,8 +284,8 @@ sub wide_lines
 	return @bad;
 }
 
-# The installation script, META.json and both changelogs have the version of
-# ptsort.control.
+# The installation script, META.json, the RPM packages and both changelogs have
+# the version of ptsort.control.
 sub versions_differ
 {
 	my ($top) = @_;
@@ -299,6 +299,9 @@ sub versions_differ
 	push @bad, "META.json: $_"
 	  foreach grep { $_ ne $version } $meta->{version},
 	  $meta->{provides}{ptsort}{version};
+	push @bad, 'ptsort.spec'
+	  unless slurp("$top/contrib/rpm/ptsort.spec") =~
+	  /^Version:\s+\Q$version\E\n.*^%changelog\n\*[^\n]* - \Q$version\E-\d/ms;
 	push @bad, 'CHANGELOG.md'
 	  unless slurp("$top/CHANGELOG.md") =~ /\A## \Q$version\E /;
 	push @bad, 'debian/changelog'
@@ -348,6 +351,7 @@ sub bad_tree
 		'ptsort.control' => "default_version = '1.2'\n",
 		'META.json' => '{"version": "1.1", "provides": {"ptsort": {"version": "1.2"}}}',
 		'CHANGELOG.md' => "## 1.1 (2026)\n",
+		'contrib/rpm/ptsort.spec' => "Version: 1.2\n%changelog\n* today - 1.1-1\n* before - 1.2-1\n",
 		'debian/changelog' => "ptsort (1.1.2-1) unstable; urgency=medium\n",
 		'README' => "see /" . "home/me/notes\n");
 
@@ -372,7 +376,7 @@ my @rules = (
 	[ "functions have at most $max_function lines", \&long_functions, 1 ],
 	[ "files have at most $max_file lines", \&long_files, 1 ],
 	[ "lines of C have at most $max_columns columns", \&wide_lines, 2 ],
-	[ 'one version', \&versions_differ, 4 ],
+	[ 'one version', \&versions_differ, 5 ],
 	[ 'no paths of one machine', \&machine_paths, 1 ]);
 
 my $top = dirname(dirname(__FILE__));

@@ -41,6 +41,7 @@ sub installer
 	my $user = $opt{user} // 0;
 	my $env = $opt{env} // '';
 	my $installs = $opt{fails} ? ':' : "touch '$dir/there'";
+	my $changes = $opt{changes} // '';
 	my $path = write_file('installer.sh', <<"EOF");
 set -u
 . contrib/dev/packages.sh
@@ -49,7 +50,8 @@ id() { echo $user; }
 apt-get()
 {
 	case "\$*" in
-		"-s install"*) echo "Inst base (1.0 here)"; echo "Inst one (2.0 here)" ;;
+		"-s install"*) echo "Inst base (1.0 here)"; echo "Inst one (2.0 here)"
+			printf '%s' '$changes' ;;
 		*) echo "called: \$*" >>'$dir/apt' ;;
 	esac
 }
@@ -201,6 +203,39 @@ is_deeply(
 		$update
 	],
 	'they are still missing');
+
+# Installed packages that give way are named apart.  With UPGRADE=0 they stay.
+my $changes = "Inst perl [5.36.0-7+deb12u2] (5.36.0-7+deb12u4 Security:12 [amd64]) [perl:amd64 ]\n"
+  . "Remv old [1:2.0-3] [here ]\nConf perl (5.36.0-7+deb12u4 Security:12 [amd64])\n";
+my @changed = ('old (1:2.0-3, removed)', 'perl (5.36.0-7+deb12u2 to 5.36.0-7+deb12u4)');
+foreach my $env ('', 'UPGRADE=1')
+{
+	is_deeply(
+		[ installer('ensure_packages lister', changes => $changes, env => $env) ],
+		[
+			0,
+			"== missing: one two\n== installing one two (NO_INSTALL=1 prevents it)\n"
+			  . "== with dependencies: base\n"
+			  . join('', map { "== changing $_\n" } @changed)
+			  . "apt_install one two\n",
+			$update
+		],
+		"packages that are upgraded or removed are named, $env");
+}
+is_deeply(
+	[ installer('ensure_packages lister', changes => $changes, env => 'UPGRADE=0') ],
+	[
+		1,
+		"== missing: one two\n== installing one two would change installed packages:\n"
+		  . join('', map { "==   $_\n" } @changed)
+		  . "not installing packages: UPGRADE=1 allows the changes\n",
+		$update
+	],
+	'UPGRADE=0: nothing is upgraded, and nothing installed');
+is((installer('ensure_packages lister', env => 'UPGRADE=0'))[0],
+	0, 'UPGRADE=0: what changes nothing is installed');
+like(slurp("$top/contrib/dev/$_"), qr/^export UPGRADE="\$\{UPGRADE:-0\}"$/m, "$_ upgrades only if told")
+  foreach qw(check-package.sh check-rpm.sh);
 my $advice = "missing: one two\ninstall with: sudo apt-get install one two\n";
 my $refusal = "not installing packages: NO_INSTALL is set\n";
 is_deeply([ installer('ensure_packages lister', env => 'NO_INSTALL=1') ],

@@ -4,11 +4,13 @@
 # tree, one for each major version whose development files are installed.  For
 # each version whose server is installed too, install the package with dpkg into
 # a private root with a copy of the server.  Use and remove the package, and
-# check that only the indexes remain.  The last line is "N passed, N failed".
+# check that only the indexes remain.  lintian checks the packages.  The last
+# line is "N passed, N failed".
 #
 # The script first installs the packages that the build requires, unless
-# NO_INSTALL=1 is set.  It does not change any other package or server of this
-# machine.  KEEP=1 keeps the working directory.
+# NO_INSTALL=1 is set.  If that upgraded or removed any package, the script names
+# these packages and gives up, unless UPGRADE=1 is set.  It changes no server of
+# this machine.  KEEP=1 keeps the working directory.
 #
 # shellcheck disable=SC2317 # functions are called by name
 
@@ -20,6 +22,9 @@ cd "$(dirname "$0")/../.." || exit 1
 . contrib/dev/packages.sh
 # shellcheck source=contrib/dev/tally.sh
 . contrib/dev/tally.sh
+# shellcheck source=contrib/dev/trial.sh
+. contrib/dev/trial.sh
+export UPGRADE="${UPGRADE:-0}"
 
 # missing_helpers: print the missing packages that the build requires
 missing_helpers()
@@ -30,13 +35,14 @@ missing_helpers()
 		grep -q '^ii' || echo build-essential
 	[ -f /usr/share/perl5/Debian/Debhelper/Sequence/pgxs_loop.pm ] ||
 		echo postgresql-server-dev-all
+	command -v lintian >/dev/null || echo lintian
 }
 
 # build_packages: build the packages as the unprivileged user, in the copy of
 # the tree, and put them into $work
 build_packages()
 {
-	local log=$work/build.log
+	local log=$work/build.log status
 	as_user env -C "$work/src" DEB_BUILD_OPTIONS=noautodbgsym \
 		dpkg-buildpackage -us -uc -b >"$log" 2>&1
 	result $? "dpkg-buildpackage"
@@ -46,6 +52,11 @@ build_packages()
 	fi
 	! grep -E 'warning:' "$log"
 	result $? "built without warnings"
+	as_user env -C "$work" lintian --fail-on error,warning --no-cfg ./*.changes \
+		>"$work/lintian.log" 2>&1
+	status=$?
+	cat "$work/lintian.log"
+	result $status "lintian"
 }
 
 # expected_files VERSION: print the files that the package must contain
@@ -116,62 +127,6 @@ know_dependencies()
 	own_workdir
 }
 
-# files_in_root: print the files in the private root, except dpkg's database
-files_in_root()
-{
-	(cd "$work/root" && find . -path ./var/lib/dpkg -prune -o -print | LC_ALL=C sort)
-}
-
-# sql COMMAND...: run psql in the private cluster, and print the rows
-sql()
-{
-	local arguments=() command
-	for command in "$@"; do
-		arguments+=(-c "$command")
-	done
-	as_user "$bindir/psql" -X -q -A -t -v ON_ERROR_STOP=1 -d postgres \
-		"${arguments[@]}" 2>&1
-}
-
-# use_package VERSION: check that the packaged library builds an index with a
-# worker
-use_package()
-{
-	local found
-	found=$(sql "CREATE EXTENSION ptsort" "CREATE EXTENSION amcheck" \
-		"CREATE TABLE t AS SELECT i, md5(i::text) AS b
-			FROM generate_series(1, 100000) i" \
-		"CREATE INDEX t_b ON t (b) WITH (parallel_workers = 1)" \
-		"SELECT bt_index_parent_check('t_b', true, true)" \
-		"SELECT index_name, role, tuples > 0 FROM ptsort_last_build()" |
-		grep .)
-	diff -u <(printf 't_b|%s|t\n' leader worker total) - <<<"$found"
-	result $? "$1: the packaged library builds an index"
-	found=$(as_user "$bindir/psql" -X -q -A -t -d postgres -c "LOAD 'ptsort'" \
-		-c "SELECT split_part(version(), ' ', 2) ~ '^$1([^0-9]|\$)'" 2>&1)
-	[ "$found" = t ]
-	result $? "$1: the server is of that version"
-}
-
-# outlive_package VERSION: check that a server without the package can still use
-# the index, and cannot load the library
-outlive_package()
-{
-	local found
-	found=$(sql "SET enable_seqscan = off" "SET enable_bitmapscan = off" \
-		"EXPLAIN (COSTS OFF) SELECT i FROM t WHERE b = md5('77')" \
-		"SELECT i FROM t WHERE b = md5('77')" \
-		"SELECT bt_index_parent_check('t_b', true, true)" | grep .)
-	diff -u - <(echo "$found") <<-'EOF'
-		Index Scan using t_b on t
-		  Index Cond: (b = '28dd2c7955ce926456240b2ff0100bde'::text)
-		77
-	EOF
-	result $? "$1: the index outlives the package"
-	sql "LOAD 'ptsort'" | grep -q 'could not access file "ptsort"'
-	result $? "$1: the library is gone"
-}
-
 # try_package PACKAGE VERSION: install, use and remove the package
 try_package()
 {
@@ -186,8 +141,7 @@ try_package()
 	rm -rf "$work/root" "$work/data"
 	mkdir -p "$work/root"
 	copy_server || give_up "the server could not be copied"
-	# remove any files of ptsort that this machine's own server has
-	find "$work/root" -name '*ptsort*' -prune -exec rm -rf {} +
+	lose_ptsort
 
 	: >"$work/dpkg.out"
 	init_dpkg

@@ -4,9 +4,11 @@
 # them if the user is not root.  Scripts source this file.
 #
 # Before installing packages, the functions print the names of the packages and
-# of their dependencies.  If NO_INSTALL is set, except to 0, the functions
-# install nothing and do not update the package lists.  A script that lacks a
-# package then names it and fails.
+# of their dependencies, and separately the installed packages that the
+# installation would upgrade or remove.  With UPGRADE=0, the functions install
+# nothing if that upgraded or removed a package.  If NO_INSTALL is set, except to
+# 0, the functions install nothing and do not update the package lists.  A script
+# that lacks a package then names it and fails.
 
 # list_into ARRAY LISTER [ARG...]: put the packages that LISTER prints into
 # ARRAY
@@ -27,22 +29,45 @@ refused()
 	esac
 }
 
-# come_along PACKAGE...: print the other packages that apt-get would install or
-# replace when it installs these packages
+# simulate PACKAGE...: print what apt-get would do to install these packages
+simulate()
+{
+	apt-get -s install -q --no-install-recommends "$@" 2>/dev/null
+}
+
+# come_along PACKAGE...: print the other packages that apt-get would install
+# when it installs these packages, except those that replace an older version
 come_along()
 {
-	apt-get -s install -q --no-install-recommends "$@" 2>/dev/null |
-		sed -nE 's/^Inst ([^ ]+) .*/\1/p' | sort -u |
+	simulate "$@" | sed -nE 's/^Inst ([^ ]+) \(.*/\1/p' | sort -u |
 		grep -vxF "$(printf '%s\n' "$@")"
 }
 
-# announce PACKAGE...: print the packages that the script is about to install
+# give_way PACKAGE...: print the installed packages that apt-get would upgrade or
+# remove when it installs these packages, with their versions
+give_way()
+{
+	simulate "$@" | sed -nE \
+		-e 's/^Inst ([^ ]+) \[([^]]+)\] \(([^ ]+) .*/\1 (\2 to \3)/p' \
+		-e 's/^Remv ([^ ]+) \[([^]]+)\].*/\1 (\2, removed)/p'
+}
+
+# announce PACKAGE...: print the packages that the script is about to install,
+# and the packages that this changes; fail if UPGRADE=0 forbids the changes
 announce()
 {
-	local along
+	local along changed
 	list_into along come_along "$@"
+	list_into changed give_way "$@"
+	if [ ${#changed[@]} -gt 0 ] && [ "${UPGRADE:-1}" = 0 ]; then
+		echo "== installing $* would change installed packages:" >&2
+		printf '==   %s\n' "${changed[@]}" >&2
+		echo "not installing packages: UPGRADE=1 allows the changes" >&2
+		return 1
+	fi
 	echo "== installing $* (NO_INSTALL=1 prevents it)" >&2
 	[ ${#along[@]} -eq 0 ] || echo "== with dependencies: ${along[*]}" >&2
+	[ ${#changed[@]} -eq 0 ] || printf '== changing %s\n' "${changed[@]}" >&2
 }
 
 # apt_install PACKAGE...: install the packages, without creating a cluster; wait
@@ -78,7 +103,7 @@ ensure_packages()
 		echo "== the package lists could not be updated" >&2
 	# newer lists may offer a newer server
 	list_into packages "$@"
-	announce "${packages[@]}"
+	announce "${packages[@]}" || return 1
 	apt_install "${packages[@]}" || return 1
 	list_into packages "$@"
 	[ ${#packages[@]} -gt 0 ] || return 0
