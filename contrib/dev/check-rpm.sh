@@ -138,7 +138,7 @@ private_rpm()
 # install_packages: install the packages into the private root
 install_packages()
 {
-	private_rpm -i --relocate "/usr=$work/root/usr" --badreloc \
+	private_rpm -i --relocate "/=$work/root/" --badreloc \
 		"$package" "$headers"
 }
 
