@@ -52,13 +52,15 @@ make_archive()
 }
 
 # rpmbuild_as_user ARGUMENT...: run rpmbuild with its files in $work/rpm, and with
-# the names of directories that RPM distributions have.  Another program manages
-# the packages of this machine, so rpmbuild does not look for them.
+# the names of directories that RPM distributions have, but without their packages
+# of debugging information.  Another program manages the packages of this machine,
+# so rpmbuild does not look for them.
 rpmbuild_as_user()
 {
 	as_user env -C "$work" rpmbuild --define "_topdir $work/rpm" \
 		--define "_sourcedir $work" --define "_tmppath $work" \
 		--define "_docdir_fmt %%{NAME}" --define "_build_id_links none" \
+		--define "debug_package %{nil}" \
 		--nodeps "$@"
 }
 
