@@ -255,8 +255,7 @@ am_options(Datum reloptions, bool validate)
 Datum
 ptsort_am_handler(PG_FUNCTION_ARGS)
 {
-	static const IndexAmRoutine am = {
-		.type = T_IndexAmRoutine,
+	static const IndexAmRoutine am = {T_IndexAmRoutine,
 		.amstrategies = BTMaxStrategyNumber,
 		.ambuild = am_build,
 		.ambuildempty = am_buildempty,
