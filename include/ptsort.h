@@ -33,7 +33,7 @@
  *	   returns the merged stream; end.  Instead of step 4, all processes may
  *	   merge: the leader begins with role PTSORT_SLICE_LEADER and .participants
  *	   as above, and the workers begin with role PTSORT_SLICE.  Each process
- *	   calls perform.  Until no slice is left, the process calls
+ *	   calls perform.  Until no slice is left, the process claims a slice with
  *	   ptsort_next_slice() and gets the slice's tuples.  In the order of their
  *	   numbers, the slices form the merged stream.
  *	5. leader: destroy the segment after step 4.  The server removes the
@@ -159,7 +159,7 @@ typedef struct PtSortOptions
 	PtSortShared *shared;		/* attached block; NULL if SERIAL */
 	int			participant;	/* WORKER: number of this process: 0 in the
 								 * leader, 1, 2, ... in the workers.  Other
-								 * roles ignore it */
+								 * roles ignore this field */
 	int			participants;	/* LEADER, SLICE_LEADER: number of WORKER
 								 * sorts, at least 1; 0 in other roles */
 	ParallelContext *workers;	/* LEADER, SLICE_LEADER: the launched workers,
@@ -176,7 +176,7 @@ typedef struct PtSortOptions
 								 * unique indexes) */
 	bool		stable;			/* tuples that compare equal come in the order
 								 * of participant numbers, then in the order
-								 * in which you put them.  Set it in all
+								 * in which you put them.  Set 'stable' in all
 								 * participants or in none */
 } PtSortOptions;
 
@@ -206,8 +206,8 @@ typedef struct PtSortStats
 	int64		comparisons;	/* comparisons by the caller's operators */
 	int64		peak_memory;	/* maximum bytes that the sort held */
 	int64		temp_bytes;		/* maximum bytes of temporary files */
-	double		sort_ms;		/* sorting entries in memory, without small
-								 * sorts */
+	double		sort_ms;		/* sorting entries in memory; small sorts do
+								 * not count */
 	double		run_ms;			/* writing runs and merging them into one */
 	PtSortMethod method;		/* of the methods that the object's sorts
 								 * used, the one last in PtSortMethod */
@@ -239,9 +239,7 @@ typedef struct PtSortApi
 	void		(*shared_init) (PtSortShared *shared, int processes,
 								dsm_segment *segment);
 
-	/*
-	 * Attach a worker process to the block, once for each process and block.
-	 */
+	/* Attach a worker process to the block, once per process and block. */
 	void		(*shared_attach) (PtSortShared *shared, dsm_segment *segment);
 
 	/*

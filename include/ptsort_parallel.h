@@ -94,9 +94,9 @@ extern "C"
 #include "utils/snapshot.h"
 
 /*
- * PtParallel: one participant's view of the sort.  Callbacks get it as an
- * argument; in the leader, ptsort_parallel() returns it.  All fields except
- * 'local' are read-only.
+ * PtParallel: one participant's view of the sort.  Callbacks get the struct as
+ * an argument; in the leader, ptsort_parallel() returns the struct.  All fields
+ * except 'local' are read-only.
  */
 typedef struct PtParallel
 {
@@ -207,8 +207,8 @@ typedef struct PtParallelRequest
 	bool		progress;		/* index build: report to
 								 * pg_stat_progress_create_index, with
 								 * nbtree's phase numbers; the view shows the
-								 * names from your ambuildphasename for
-								 * PROGRESS_BTREE_PHASE_* */
+								 * names that your ambuildphasename returns
+								 * for PROGRESS_BTREE_PHASE_* */
 	int64		budget;			/* bytes for all participants together */
 	int			workers;		/* parallel workers to request, or 0; fewer
 								 * may start */

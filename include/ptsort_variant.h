@@ -21,10 +21,11 @@
  * of the bytes, and tuples that compare equal must have equal words.
  *
  * An *inline* image is one 64-bit word, stored after the words of the key.
- * Sorting then needs no compare callback and no memory except for these words.
- * The sort orders tuples by the words of the key and then by the image, as an
- * unsigned integer, so a tuple must fit in these words.  (PtSortOptions.stable
- * has no effect: tuples with equal words and equal images are identical.)
+ * Sorting then needs no compare callback and no memory except for the key and
+ * the image.  The sort orders tuples by the words of the key and then by the
+ * image, as an unsigned integer, so key and image must hold the whole tuple.
+ * (PtSortOptions.stable has no effect: tuples with equal words and equal images
+ * are identical.)
  *
  *		PtSort *sort = ptsort_begin(&my_variant, state, nwords, context,
  *									options);
@@ -88,7 +89,7 @@ typedef struct PtSortVariant
 } PtSortVariant;
 
 /*
- * ptsort_begin starts a sort of images of this variant with keys of nwords
+ * ptsort_begin starts a sort of images of 'variant', with keys of nwords
  * words.  The sort passes 'state' to the callbacks.  'context' has the state
  * and becomes the parent of all the sort's memory; ptsort_end() deletes it.
  * Everything in 'context' counts towards the budget.  Without a state,

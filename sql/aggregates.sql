@@ -1,8 +1,8 @@
--- Sorts for aggregates with ORDER BY or DISTINCT inside.  Since PostgreSQL 16
--- the planner puts a Sort node below the aggregates for one of their orders,
--- and ptsort performs the sort of that node.  In 15 the plans have no such node
--- (expected/aggregates_1.out).  The server does the sorts inside Aggregate
--- nodes in all versions.
+-- Sorts for aggregates with ORDER BY or DISTINCT inside.  Since PostgreSQL
+-- 16, a Sort node below the Aggregate node sorts the rows in the order of one of
+-- the aggregates, and ptsort performs the sort of that node.  In 15 the plans
+-- have no such node (expected/aggregates_1.out).  The server does the sorts
+-- inside Aggregate nodes in all versions.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 SET max_parallel_workers_per_gather = 0;
@@ -22,8 +22,9 @@ CREATE FUNCTION mark() RETURNS void LANGUAGE plpgsql
 BEGIN
 	PERFORM FROM (SELECT FROM aggregates WHERE id < 5 ORDER BY n, c, t, big, id % 3, id % 2, id) s;
 END $$;
--- Runs a query by the server and then with ptsort.sort.  Returns the rows that
--- ptsort sorted, or 'the server', and the keys of the plan's Sort nodes.
+-- Runs a query with ptsort.sort off, then with the session's value.  Returns the
+-- number of rows that ptsort sorted, or 'the server', and the keys of the plan's
+-- Sort nodes.
 CREATE FUNCTION taken(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -50,7 +51,8 @@ END $$;
 SET ptsort.sort = text;
 SELECT count(*) FROM (SELECT md5(i::text) COLLATE "en-x-icu" AS t FROM generate_series(1, 30000) i ORDER BY t OFFSET 0) s;
 
--- text: the first key decides, and that is the first column of GROUP BY
+-- text: the first key decides whether ptsort does the sort; with GROUP BY, this
+-- key is the first column of GROUP BY
 SELECT what, taken(format('SELECT %s FROM aggregates', what))
 FROM unnest(ARRAY['count(DISTINCT t)', 'string_agg(t, '','' ORDER BY t)', 'array_agg(t ORDER BY t DESC)', 'string_agg(DISTINCT t, '','')',
 	'array_agg(id ORDER BY t, id)', 'count(DISTINCT lower(t))', 'count(DISTINCT n)', 'array_agg(t ORDER BY n, t)', 'count(DISTINCT c)']) what;
@@ -69,8 +71,8 @@ SELECT taken('SELECT a.n, count(DISTINCT b.t) FROM aggregates a JOIN aggregates 
 SELECT taken('SELECT id, (SELECT string_agg(b.c, '','' ORDER BY b.c) FROM aggregates b WHERE b.n = a.n) FROM aggregates a WHERE id <= 10');
 SELECT sorts FROM ptsort_last_sort();
 
--- several orders: the planner sorts by the order that serves most aggregates,
--- and if several orders do, by the first of these
+-- several orders: the planner sorts by the order that serves most aggregates;
+-- of orders that serve equally many aggregates, the planner uses the first
 SELECT what, taken(format('SELECT %s FROM aggregates', what))
 FROM unnest(ARRAY['count(DISTINCT t), count(DISTINCT n)', 'count(DISTINCT n), count(DISTINCT t)',
 	'count(DISTINCT n), count(DISTINCT t), string_agg(t, '','' ORDER BY t)', 'string_agg(t, '','' ORDER BY t), array_agg(id ORDER BY t, id)',
@@ -79,8 +81,8 @@ FROM unnest(ARRAY['count(DISTINCT t), count(DISTINCT n)', 'count(DISTINCT n), co
 SELECT what, taken(format('SELECT %s FROM aggregates', what))
 FROM unnest(ARRAY['count(DISTINCT t) FILTER (WHERE id > 500)', 'array_agg(id ORDER BY n, id) FILTER (WHERE id > 500), count(DISTINCT t)']) what;
 SELECT taken('SELECT count(DISTINCT t) FROM aggregates WHERE id > 500');
--- no Sort node: ordered-set aggregates, volatile keys, grouping sets (except
--- for the groups)
+-- no Sort node for ordered-set aggregates and volatile keys; with grouping sets,
+-- a Sort node only for the groups
 SELECT what, taken(format('SELECT %s FROM aggregates', what))
 FROM unnest(ARRAY['percentile_cont(0.5) WITHIN GROUP (ORDER BY n)', 'percentile_disc(0.5) WITHIN GROUP (ORDER BY t)', 'mode() WITHIN GROUP (ORDER BY t)',
 	'rank(50) WITHIN GROUP (ORDER BY n)', 'count(DISTINCT n + random() * 0)', 'mode() WITHIN GROUP (ORDER BY t), count(DISTINCT t)']) what;

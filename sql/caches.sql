@@ -1,5 +1,5 @@
--- The server discards its relcache entries at every possible moment (only
--- servers with assertions can do that), and ptsort still does every build.
+-- The server discards its relcache entries at every possible moment (if the
+-- server has assertions), and ptsort still does every build.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
 CREATE EXTENSION IF NOT EXISTS amcheck;

@@ -53,7 +53,7 @@ RESET ptsort_test.spill_entries;
 
 -- The second eight bytes distinguish many strings, but not all: some strings
 -- end there or have zero bytes there.  (The planner expects three times the
--- real number of rows, which is enough for keys to use second words.)
+-- real number of rows; with this estimate, keys use second words.)
 CREATE TABLE seconds AS
 SELECT CASE WHEN i % 100 = 0 THEN NULL ELSE s END COLLATE "C" AS t, convert_to(s, 'UTF8') || decode(repeat('00', i % 5), 'hex') AS b, i % 3 AS i
 FROM generate_series(1, 170000) i, LATERAL (SELECT left(translate(md5(i::text), '0123456789', ''), i % 21) || repeat('b', i % 7) AS s) r;

@@ -4,8 +4,8 @@
 \i :source/sql/include/same.sql
 
 -- Compares the server's build with builds by one, two and three participants.
--- The build by two participants reads the table by the server's scan, the
--- other two by ptsort's scan.
+-- The build by two participants reads the table by the server's scan; the
+-- builds by one and three participants use ptsort's scan.
 CREATE FUNCTION compared(tbl text, what text, kind text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	results text[];

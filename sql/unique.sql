@@ -1,7 +1,7 @@
 -- Unique indexes and constraints: duplicates, rows that are not duplicates,
 -- and the message and SQLSTATE of the error.  The server also runs each
 -- statement, and both errors must be the same.  (With several duplicates, an
--- error could name any of them, so each table here has only one.)
+-- error could name any of them, so each table here has only one duplicate.)
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 

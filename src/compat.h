@@ -116,7 +116,7 @@ pt_add_permission_info(Query *query, RangeTblEntry *rte)
 #endif
 }
 
-/* 18 replaced the strategy number argument with a flag. */
+/* 18 replaced PrepareSortSupportFromIndexRel()'s strategy with a flag. */
 static inline void
 pt_sortsupport_from_index(Relation index, bool reverse, SortSupport ssup)
 {
@@ -130,8 +130,8 @@ pt_sortsupport_from_index(Relation index, bool reverse, SortSupport ssup)
 
 /*
  * pt_ordering_op_opfamily sets the operator family and input type of a "less"
- * or "greater" operator.  It returns false for other operators.  18 replaced
- * the strategy number with a CompareType.
+ * or "greater" operator.  It returns false for other operators.  Since 18
+ * get_ordering_op_properties() sets a CompareType, not a strategy number.
  */
 static inline bool
 pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
@@ -261,9 +261,9 @@ pt_libc_locale(Oid collation)
 /*
  * pt_smgrregistersync requests that the checkpointer fsync all segments of the
  * main fork, which has 'nblocks' blocks.  Returns false if the checkpointer's
- * queue is full; then the caller must fsync these segments.  (17's
- * smgrregistersync() waits instead, which is fine.  Before 17 a request is for
- * a single segment.)
+ * queue is full; then the caller must fsync these segments.  (Since 17
+ * smgrregistersync() fsyncs them itself in this case.  Before 17 a request is
+ * for a single segment.)
  */
 static inline bool
 pt_smgrregistersync(Relation rel, BlockNumber nblocks)
@@ -495,7 +495,7 @@ pt_build_index_info(Relation index)
 #define F_BTOID8SORTSUPPORT InvalidOid
 #endif
 
-/* Since 19 a new descriptor must be finalized before its use. */
+/* Since 19 callers must finalize a new tuple descriptor before its use. */
 #if PG_VERSION_NUM < 190000
 #define TupleDescFinalize(desc) ((void) (desc))
 #endif

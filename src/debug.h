@@ -40,7 +40,7 @@ typedef struct DebugSettings
 								 * if they are small */
 	int			learn_tuples;	/* minimum number of tuples for a sort to
 								 * learn; -1: it learns if learning pays */
-	bool		leader_participates;	/* the leader, too, puts tuples */
+	bool		leader_participates;	/* the leader scans and sorts, too */
 	bool		server_pages;	/* let the server judge every page, except in
 								 * CONCURRENTLY builds */
 	bool		all_workers;	/* start all allowed workers, even if they do

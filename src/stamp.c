@@ -10,7 +10,7 @@
 
 #include "stamp.h"
 
-/* Not const or static, or the compiler would put the value into the code. */
+/* Neither const nor static, so that the compiler cannot inline the value. */
 extern PGDLLEXPORT BuildStamp ptsort_build_stamp;
 
 BuildStamp	ptsort_build_stamp = {"ptsort build " PTSORT_STAMP};

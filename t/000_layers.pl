@@ -1,7 +1,7 @@
 # The rules of the source tree: dependency arrows, version differences in one
 # place, sizes, and no paths that exist on one machine only.  Each rule is a
 # function that takes a tree and returns the tree's violations.  Each rule must
-# also fail on a tree that breaks it, which shows that the rule detects
+# also fail on a tree that breaks it; this failure shows that the rule detects
 # violations.
 #
 # Needs no assertions: it reads the sources
@@ -152,7 +152,7 @@ sub private_includes
 	return @bad;
 }
 
-# No folder of src holds more than a quarter of its lines.
+# No folder of src holds more than a quarter of src's lines.
 sub large_folders
 {
 	my ($top) = @_;
@@ -200,7 +200,8 @@ sub version_checks
 # Finds assignments and increments in the arguments of possible macros of the
 # server: names that begin with a capital, and ereport and elog.  Some macros
 # read an argument more than once; the server's version and its assertions
-# decide which.  (contrib/dev/check-static.sh looks at the macros themselves.)
+# decide which macros do.  (contrib/dev/check-static.sh looks at the macros
+# themselves.)
 sub macro_side_effects
 {
 	my ($top) = @_;

@@ -1,6 +1,6 @@
 # Every path on which a btree is built.  Checks whether ptsort or the server
-# builds the index, the number of participants, that the index is sound, and
-# that the index keeps no trace of ptsort.
+# builds the index, and with how many participants.  Also checks that the index
+# is sound and keeps no trace of ptsort.
 #
 # The server's log is the evidence: with ptsort.log_build, ptsort writes a line
 # when a build starts, when it ends, and when ptsort leaves it to the server.

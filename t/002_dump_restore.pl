@@ -26,7 +26,7 @@ sub schema_of
 	my ($db) = @_;
 	my ($dump) = run_command([ 'pg_dump', '-s', '-d', $node->connstr($db) ]);
 
-	# newer servers put a random word here
+	# newer versions of pg_dump write a random word into these lines
 	$dump =~ s/^\\(un)?restrict .*$//mg;
 	return $dump;
 }

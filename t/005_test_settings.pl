@@ -1,7 +1,7 @@
 # The settings that force a path belong to ptsort_test, not to the library that
-# users install.  No matter how a session loads ptsort_test, the settings change
-# ptsort.  Parallel workers have the leader's values.  Only superusers can
-# change the settings.
+# users install.  No matter how a session loads ptsort_test, the settings
+# affect ptsort.  Parallel workers use the leader's values of the settings.
+# Only superusers can change the settings.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;

@@ -55,7 +55,7 @@ BEGIN
 END $$;
 });
 
-# Name, columns to index, and the ORDER BY that gives the same order.
+# Name, columns to index, and the ORDER BY that gives the index's order.
 my @shapes = (
 	[ 'int', '(id)', 'id' ],
 	[ 'int desc nulls last', '(few DESC NULLS LAST)', 'few DESC NULLS LAST' ],
@@ -103,7 +103,7 @@ DROP INDEX i;
 	}
 }
 
-# Checks that a budget of 1 MB is in fact too small for the participant's data.
+# Checks that a budget of 1 MB is in fact too small for a serial build's data.
 is( $node->safe_psql(
 		'postgres', q{
 SET maintenance_work_mem = '1MB';

@@ -36,7 +36,8 @@ sub old_snapshot
 	return $session;
 }
 
-# Returns the rows that the old snapshot finds through an index.
+# Settings that make the queries of the session with the old snapshot use an
+# index.
 my $by_index = 'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;';
 
 

@@ -130,8 +130,8 @@ progress('build: after finish', 'leader', 'loading tuples in tree', '0|0|20000|2
 
 $node->stop;
 
-# Workers that start after the leader ended its scan.  Of a small table, the leader
-# leaves them their share.
+# Workers that start after the leader ended its scan.  If the table is small,
+# the leader leaves these workers their share of the table.
 $node = new_node('late', conf => q{shared_preload_libraries = 'ptsort, ptsort_test'});
 $node->safe_psql('postgres', q{
 CREATE TABLE t AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 20000) i;
@@ -145,8 +145,9 @@ my $shares = q{SELECT string_agg(role || ' ' || tuples, ', ' ORDER BY role) FROM
 	SELECT role, sum(tuples) AS tuples FROM ptsort_last_build()
 	WHERE participant IS NOT NULL GROUP BY role) s};
 
-# Shares of the leader and of the workers of a table's tuples in an index, and of
-# t's tuples in two indexes that share a scan
+# shares_of_index() builds an index; shares_of_two() rebuilds two indexes of t
+# in one scan.  Both return the number of the leader's tuples and the number of
+# the workers' tuples.
 sub shares_of_index
 {
 	my ($turns, $what, $workers) = @_;

@@ -24,7 +24,7 @@ SELECT string_agg(relname || CASE WHEN pg_relation_size(oid) > 1.5 * 20000 * (36
 FROM pg_class WHERE relkind = 'i' AND oid >= 16384 AND relnamespace = 'public'::regnamespace
 	AND bt_index_parent_check(oid, true, true)::text = ''};
 
-# Returns the indexes whose builds restarted since that log position.
+# Returns the indexes whose builds restarted after the given log position.
 sub started_over
 {
 	my ($node, $offset) = @_;
@@ -147,7 +147,8 @@ SELECT bt_index_parent_check('edge_k', true, true)});
 	$turns->stop;
 }
 
-# A crash after the commit, and then the same on a replica
+# A crash after the commit, and then a replica that must receive the primary's
+# indexes
 $names =~ s/ t_unique//;
 $node->stop('immediate');
 $node->start;

@@ -61,7 +61,7 @@ sub report
 
 # Faults that a session survives.  Each action has the SQLSTATE that it must
 # cause if it acted.  "late" means that the action can come too late, or that
-# the server can do without the resource.
+# the server can do without the resource that the action denies.
 my %expected = (
 	error => { state => 'XX000' },
 	palloc => { state => '53200', late => 1 },
@@ -173,7 +173,8 @@ sub end_all
 		$wrong = "result $result->{message}" if $result->{message} !~ $message;
 		$wrong = "left: $result->{left}" if $result->{left} ne '';
 		$wrong = "table: $result->{table}" if $result->{table} ne 'true';
-		# a concurrent build commits the index's catalog entry before it starts
+		# for a concurrent build, the server commits the index's catalog entry
+		# before the build starts
 		my $lost_index = $config->{name} eq 'concurrently' ? qr/^(?:none|invalid)$/ : qr/^none$/;
 		$wrong = "index: $result->{index}" if $result->{index} !~ $lost_index && $action ne 'terminate';
 		$wrong = "next: $result->{next}" if $result->{next} ne 'sound';

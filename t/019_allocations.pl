@@ -29,9 +29,9 @@ foreach my $config (values %config)
 	$config->{create} =~ s/ON t /ON tiny / or $config->{create} =~ s/'t'/'tiny'/;
 }
 
-# Returns the number of allocations of a build without a failure.  Some builds
-# fail before the count: the server caches the memory contexts that an error
-# frees, and later builds reuse them.
+# Returns the number of allocations of a build without a failure.  Before the
+# count, some builds fail on purpose: the server caches the memory contexts
+# that an error frees, and later builds reuse these contexts.
 sub count_allocations
 {
 	my ($config, $role, $fault) = @_;

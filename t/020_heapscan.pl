@@ -41,8 +41,8 @@ $$;
 });
 
 # Returns the number of pages that the scans in these messages read, and the
-# number of pages that they left to the server's rules.  Both are sums over all
-# participants.  Returns "server" if the server did the scan.
+# number of pages that the scans left to the server's rules.  Both are sums
+# over all participants.  Returns "server" if the server did the scan.
 sub pages_in
 {
 	my ($messages) = @_;
@@ -247,8 +247,8 @@ cmp_ok(
 	'>', 10, 'redirected: the page has redirected line pointers');
 compare('redirected', 't', \@all);
 
-# The server has so few buffers that it synchronizes the scans: each begins in
-# the middle of the table, at another scan's position.
+# The server has so few buffers that it synchronizes the scans: each scan
+# begins in the middle of the table, at another scan's position.
 compare('from the middle', 't', \@all,
 	begin => 'BEGIN; SELECT FROM (SELECT b FROM t OFFSET 2500 LIMIT 1) q;');
 compare('redirected', 't', \@all, kind => 'CONCURRENTLY');
@@ -269,7 +269,8 @@ end_session($_) foreach @lockers[ 0, 1 ];
 compare('once locked', 't', \@all);
 
 
-# Changes of the same transaction, also in its subtransactions.
+# Changes by the transaction that builds the index, also in its
+# subtransactions.
 fill_table('t');
 my $changes = q{
 BEGIN;
@@ -378,9 +379,9 @@ INSERT INTO short SELECT i, i, i, i FROM generate_series(1, 1000) i;
 compare('columns of fixed length', 'short', [ '(a)', '(c)', '(d, a)', '(b, c)' ]);
 
 
-# While a concurrent build waits at its first row, rows move to later pages, and
-# a scan sets their hint bits.  The build's snapshot must not see these rows
-# twice.
+# While a concurrent build waits at its first row, rows move to later pages,
+# and a scan sets the rows' hint bits.  The build's snapshot must not see these
+# rows twice.
 $node->safe_psql(
 	'postgres', q{
 CREATE FUNCTION waiting(int) RETURNS int IMMUTABLE LANGUAGE plpgsql

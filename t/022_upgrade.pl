@@ -35,7 +35,8 @@ my $original = do { local $/; <$old> };
 close $old;
 END { replace_library($original) if defined $original }
 
-# A library from another compilation differs only in the stamp.
+# A library from another compilation differs only in its stamp ("ptsort build
+# ...").
 my $rebuilt = $original;
 my $stamps = $rebuilt =~ s/(ptsort build )(\d)/$1 . ($2 + 1) % 10/ge;
 is($stamps, 1, 'the library has its stamp once');

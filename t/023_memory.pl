@@ -32,8 +32,8 @@ VACUUM ANALYZE t;
 });
 
 # Builds an index.  Returns the memory that each participant reports, the
-# memory of each process, the most runs of a participant, and the points where
-# processes measured their memory.
+# memory of each process, the largest number of runs of any participant, and
+# the points where processes measured their memory.
 sub build
 {
 	my ($columns, $memory, $workers, $table) = @_;
@@ -68,7 +68,7 @@ sub check_build
 	my ($said, $held, $runs, $points) = build($columns, "${megabytes}MB", $workers, $table // 't');
 
 	cmp_ok(max(@$said), '<=', $budget, "$name: within the budget");
-	# (contexts also have memory for expected entries, which no process touches)
+	# (for expected entries, contexts also have memory that no process touches)
 	cmp_ok(sum(@$held), '<=', 1.1 * sum(@$said) + 32768 * @$said, "$name: no more than they say");
 	cmp_ok(sum(@$held), '>=', 0.7 * sum(@$said), "$name: no less either");
 	like($points, qr/textcode: learn/, "$name: something was learned") if $learns;

@@ -1,6 +1,6 @@
-# If many participants write an index, its file grows before they need the
-# pages, and ends up no larger than necessary: for all kinds of entries,
-# after errors, full disks and crashes, and on a replica.
+# If many participants write an index, its file grows before the participants
+# need the new pages.  The file ends up no larger than necessary: for all kinds
+# of entries, after errors, full disks and crashes, and on a replica.
 use strict;
 use warnings;
 use FindBin;

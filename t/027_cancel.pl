@@ -1,6 +1,6 @@
 # Cancels builds, copies and sorts at random moments.  Each statement ends with
-# the server's error, unless it ended before the cancel, and leaves nothing
-# behind.
+# the server's error, unless the statement ended before the cancel.  No
+# statement leaves anything behind.
 #
 # The test reports the time that a cancel takes.  To measure this time, run
 # PTSORT_CANCELS=100 PTSORT_CANCEL_ROWS=5000000 TAP_ONLY=1 TESTS=t/027_cancel.pl make check

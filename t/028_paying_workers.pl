@@ -75,7 +75,7 @@ is(starts('CREATE INDEX t ON ordered (id)'),
 is(starts('SET ptsort_test.all_workers = on; SET ptsort.parallel_workers = 2; REINDEX INDEX o'),
 	'o: 3, ptsort.parallel_workers = 2', 'all workers');
 
-# the least memory of a participant
+# the minimum memory of each participant
 $node->safe_psql('postgres',
 	q{SET maintenance_work_mem = '1MB'; CREATE INDEX k ON small (id) WITH (parallel_workers = 2)});
 like(slurp_file($node->logfile), qr/building index "k": 3 participants, .*, 3072 kB$/m,

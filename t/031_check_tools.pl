@@ -204,7 +204,8 @@ is_deeply(
 	],
 	'they are still missing');
 
-# Installed packages that give way are named apart.  With UPGRADE=0 they stay.
+# ensure_packages names separately the installed packages that apt upgrades or
+# removes.  With UPGRADE=0, these packages stay.
 my $changes = "Inst perl [5.36.0-7+deb12u2] (5.36.0-7+deb12u4 Security:12 [amd64]) [perl:amd64 ]\n"
   . "Remv old [1:2.0-3] [here ]\nConf perl (5.36.0-7+deb12u4 Security:12 [amd64])\n";
 my @changed = ('old (1:2.0-3, removed)', 'perl (5.36.0-7+deb12u2 to 5.36.0-7+deb12u4)');

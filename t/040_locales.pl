@@ -179,7 +179,7 @@ UNION SELECT quote_ident(l) FROM unnest('{@{[ join ',', keys %icu ]}}'::text[]) 
 
 	# A spot check notices that ptsort read the tables without contractions.
 	# The check looks at one string in 64.  It must meet a misplaced string,
-	# because a third of these strings are misplaced.
+	# because a third of the table's strings are misplaced.
 	$node->safe_psql('utf8', q{
 CREATE TABLE digraphs AS SELECT (ARRAY['c', 'ch', 'h'])[1 + i % 3] || md5(i::text) AS k
 FROM generate_series(1, 3000) i});

@@ -45,7 +45,7 @@ sub make
 		"make $goal") or diag($said);
 }
 
-# Installs and uninstalls; returns what was there in between and not before.
+# Installs and uninstalls; returns the paths that the installation added.
 sub there_and_back
 {
 	my ($dir, $name) = @_;

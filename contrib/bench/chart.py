@@ -20,8 +20,8 @@ DARK = """
 
 
 def bar_elements(y, label, summary, x):
-    """The SVG elements of a shape: its name, bar, ratio and both times.  x maps
-    a ratio to its x coordinate."""
+    """The SVG elements of a shape: its name, bar and ratio, and the times of
+    the server and of ptsort.  x maps a ratio to its x coordinate."""
     ratio, base = summary["ratio"], y + BAR - 4
     return [
         element("text", label, x=LABEL_WIDTH, y=base, text_anchor="end"),

@@ -36,8 +36,8 @@ def machine_memory():
 def settings(memory, workers, wal_level="replica", buffers=None):
     """Configuration lines for a machine with this memory in bytes.  They make
     the server durable, and keep checkpoints and autovacuum from starting during
-    a build.  Unless the caller passes buffers, they set shared_buffers to a
-    size that should hold a table."""
+    a build.  Unless the caller passes buffers, the lines set shared_buffers to
+    a size that should hold a table."""
     return [
         "fsync = on",
         "full_page_writes = on",
@@ -157,7 +157,7 @@ def evict(directory):
 
 
 def cached_bytes(fd, size):
-    """The number of bytes of a file in the kernel's cache."""
+    """The number of a file's bytes that are in the kernel's cache."""
     if size == 0:
         return 0
     page = mmap.PAGESIZE

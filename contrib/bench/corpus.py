@@ -5,7 +5,7 @@
 
 Generated strings have only the regularities that their generator gave them.
 Real text has other regularities, so make bench measures both.  The text differs
-between machines, so compare only numbers from one run.  Except for the kinds in
+between machines, so compare only numbers from one run.  Unless KIND is in
 IN_ORDER, the lines are in a random order, which is the same each time.  If the
 machine has too little text, the program prints fewer than ROWS lines.  It skips
 files that the user cannot read, and bytes that are not UTF-8.
@@ -231,7 +231,8 @@ IN_ORDER = {"find", "logs"}
 
 
 def usable(strings):
-    """The strings that a text column and an index tuple can hold, as bytes."""
+    """The UTF-8 bytes of the strings that a text column and an index tuple can
+    hold."""
     for string in strings:
         data = string.encode("utf-8", "ignore")
         if data and len(data) <= LONGEST and b"\0" not in data:

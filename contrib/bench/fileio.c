@@ -68,7 +68,7 @@ now(clockid_t clock)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* Computes for the time that WORK specifies for this many bytes. */
+/* Computes with "size" bytes for the CPU time that WORK specifies. */
 static void
 compute(char *buffer, int64_t size)
 {

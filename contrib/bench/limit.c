@@ -9,8 +9,8 @@
  * They fill index pages in table order, with an entry for each tuple: the
  * tuple's TID, and the eight bytes at KEY_OFFSET in the tuple's data.  They
  * write every index page twice: to a new file, and to an existing file that
- * stands for WAL.  At the end they sync both files.  The processes do not sort,
- * compare or lock, and compete only for the disk.
+ * stands for WAL.  At the end they sync both files.  The processes sort and
+ * compare nothing, take no locks, and compete only for the disk.
  *
  * Prints JSON: the elapsed seconds, the seconds of all processes for each part
  * of the work, and the seconds of each sync.  A real build need not wait for
@@ -74,7 +74,7 @@ typedef struct Shared
 	uint32		ready;			/* processes that wait for the start */
 	uint32		written;		/* processes that finished writing */
 	uint32		next_block;		/* next table block to claim */
-	uint64		end[FILES];		/* end of the bytes written or being written */
+	uint64		end[FILES];		/* end of the space that processes claimed */
 	uint64		tuples;
 	double		form_s;			/* seconds, summed over all processes */
 	double		write_s[FILES];

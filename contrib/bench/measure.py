@@ -172,8 +172,8 @@ def check(cluster, memory):
 
 
 def measure(cluster, options, shape, collations):
-    """Build one shape's index with both builders in turn, or with ptsort alone,
-    options.runs times each.  The builders alternate in going first.  Returns a
+    """Build one shape's index options.runs times with each builder, in turn, or
+    with ptsort alone.  The builders alternate in going first.  Returns a
     dict with the status "ok", "skipped" or "error", the reason, and each
     builder's builds."""
     result = {"name": shape.name, "label": shape.label, "keys": shape.keys,

@@ -39,9 +39,9 @@ def anonymous(status):
 
 class Sampler(threading.Thread):
     """Samples memory: "with Sampler(pid of the server) as s: ...".  Afterwards
-    s.peak is the largest sum over all participants in one sample, and s.each
-    has the peak of each participant.  Without participants s.peak is None
-    and s.each is {}."""
+    s.peak is the largest sum of the participants' memory in one sample, and
+    s.each has the peak of each participant.  Without participants s.peak is
+    None and s.each is {}."""
 
     INTERVAL = 0.05                 # seconds between samples
 

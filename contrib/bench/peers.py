@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Time DuckDB's ORDER BY and Polars' sort, if python3 has them, on the same
-rows and keys as ptsort, in memory and with one thread.
+"""Time DuckDB's ORDER BY and Polars' sort, if python3 has them, in memory and
+with one thread.  Both engines get the rows and keys that ptsort sorts.
 
     peers.py ENGINE FILE SPECIFICATION
 
 This command sorts in a new process.  FILE has the rows as CSV, SPECIFICATION is
-JSON: see specification().  As JSON, the command prints the times, or the reason
+JSON: see specification().  The command prints JSON: the times, or the reason
 why the engine cannot sort.  The timed operation makes a sorted copy of a table
 in memory.  Both engines store columns, not rows.
 """

@@ -19,7 +19,7 @@ absolute()
 
 # options_of VARIABLE...: print the program options for these variables, one
 # word a line.  A nonempty variable NAME becomes --name and the variable's
-# value.  NAME? becomes only --name
+# value.  With an argument NAME?, a nonempty NAME becomes only --name.
 options_of()
 {
 	local name word

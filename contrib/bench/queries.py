@@ -184,6 +184,7 @@ QUERIES = {q.name: q for q in (
           "FROM {groups} WHERE g100 = g ORDER BY token COLLATE {en} LIMIT 3) s",
           NEVER_SLOWER, **SERIAL),
 
+    # If an aggregate returns a string or an array, the query hashes that value.
     # The hash shows that the order is right, without a result of many megabytes.
     aggregate("count_name", "count(DISTINCT name), en_US",
               "count(DISTINCT name COLLATE {en}) FROM {events}", "text", 3, (0, 1)),

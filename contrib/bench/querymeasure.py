@@ -16,9 +16,9 @@ class QueryError(Exception):
     """Raised for a query that cannot be compared; str() gives the reason."""
 
 
-# Functions for a session.  process_ms() and workers_ms() return the CPU time of
-# the session's process and of its workers so far, in ms.  The kernel counts the
-# workers' time in hundredths of a second.
+# Functions for a session.  process_ms() and workers_ms() return the CPU time
+# so far, in ms, of the session's process and of the workers.  The kernel counts
+# the workers' time in hundredths of a second.
 SESSION = """
 CREATE FUNCTION pg_temp.process_ms() RETURNS float8 LANGUAGE sql AS
 $$ SELECT split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::float8 / 1e6 $$;
@@ -57,8 +57,8 @@ SET client_min_messages = warning;
 SELECT pg_prewarm('{table}') \\g /dev/null
 """
 
-# Wait for the end of earlier sessions: they end some time after psql, and the
-# kernel then adds their CPU time to the workers' CPU time.
+# Wait for the end of earlier sessions: they end some time after psql ends, and
+# the kernel then adds the sessions' CPU time to the workers' CPU time.
 ALONE = """
 DO $$ DECLARE
     pid text := split_part(pg_read_file('postmaster.pid'), E'\\n', 1);
@@ -108,8 +108,8 @@ def warm_ups(query):
 
 
 def script(query, options, memory, workers, collations):
-    """The psql script of a session that warms up, and then runs a query with
-    both engines, options.reps times each.  The script prints one JSON object a
+    """The psql script of a session that warms up, and then runs a query
+    options.reps times with each engine.  The script prints one JSON object a
     line.  Raises KeyError if queries.fill() does."""
     sql = queries.fill(query.sql, options.rows, collations)
     shown = queries.fill(query.shown or query.sql, options.rows, collations)

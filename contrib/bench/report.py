@@ -31,8 +31,9 @@ def builders(shape):
 
 def summarize(shape):
     """The figures of one measured shape, as a dict.  "ratio" is the ratio of
-    the medians; "low" and "high" are the lowest and the highest ratio of a run.
-    The ratios and the server's figures are None if only ptsort was measured."""
+    the median times; "low" and "high" are the lowest and the highest ratio of
+    the times in one run, which has a build by each builder.  The ratios and the
+    server's figures are None if only ptsort was measured."""
     server, ptsort = shape.get("server", []), shape["ptsort"]
     ratios = [s["seconds"] / p["seconds"] for s, p in zip(server, ptsort)]
     tuples = ptsort[0]["tuples"]

@@ -162,8 +162,9 @@ def phase_seconds(build):
 
 def facts_of(results):
     """The model's input.  In builds with more participants than cores,
-    participants wait for a core.  The work in this input comes from the builds
-    with the largest number of participants without such waits."""
+    participants wait for a core.  Of the builds without such waits, the
+    function takes the work from those with the largest number of
+    participants."""
     builds = {int(n): b for n, b in results["builds"].items()}
     cores = max(n for n in builds if n <= results["settings"]["cpus"])
 
@@ -194,7 +195,7 @@ def facts_of(results):
 
 
 def waits_of(builds):
-    """The shares of the kinds of waits in the samples of the builds."""
+    """The share of each kind of wait in the samples of the builds."""
     return waits.shares(waits.by_kind(waits.total(builds)))
 
 

@@ -52,7 +52,7 @@ def phase_limits(phase, facts, machine, n):
 
 def parts(facts, machine, n):
     """The parts of a build by n participants, as {name: seconds}: the limit of
-    each phase, and the work that is not divided."""
+    each phase, and the work that one process does for all participants."""
     found = {}
     for phase in PHASES:
         limits = phase_limits(phase, facts, machine, n)

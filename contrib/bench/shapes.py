@@ -242,9 +242,9 @@ GROUPS = {
 
 def choose(words):
     """The shapes in a list of names of shapes and GROUPS, separated by commas
-    or blanks; by default DEFAULT.  Returns them in SHAPES' order, which keeps
-    the shapes of a table together.  Raises ValueError with a message for the
-    user."""
+    or blanks; by default DEFAULT.  Returns the shapes in SHAPES' order, which
+    keeps the shapes of a table together.  Raises ValueError with a message for
+    the user."""
     names = []
     for name in words.replace(",", " ").split() or DEFAULT:
         names += GROUPS.get(name, (name,))

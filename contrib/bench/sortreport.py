@@ -30,8 +30,8 @@ def part_medians(sorts, unit):
 
 
 def held(sort):
-    """The peak memory of a sort in bytes: the larger one of the measured value
-    and of the value that the sort reports."""
+    """The peak memory of a sort in bytes: the larger of the measured value and
+    the value that the sort reports."""
     return max(sort["memory"], sort["memory_said"] or 0)
 
 

@@ -181,8 +181,8 @@ DEFAULT = ("wide", "uses", "two_int8", "two_text_en", "two_url_en", "narrow_int8
 
 def chosen(words, known, default, groups):
     """The names in a list of names and groups, separated by commas or blanks,
-    in the order of known; default if the list is empty.  Raises ValueError with
-    a message for the user."""
+    in the order of `known`; `default` if the list is empty.  Raises ValueError
+    with a message for the user."""
     names = set()
     for name in words.replace(",", " ").split() or default:
         names.update(groups.get(name, (name,)))

@@ -187,8 +187,8 @@ class Proofs(unittest.TestCase):
 
 
 class Builders(unittest.TestCase):
-    """The builders alternate in going first, and amcheck gets the memory of
-    the option --memory."""
+    """The builders alternate in going first, and amcheck gets the memory that
+    the option --memory specifies."""
 
     def measured(self, builders):
         """Returns the builders' names in the order of the builds, and the

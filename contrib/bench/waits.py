@@ -19,7 +19,7 @@ PERF_START = 0.3                # seconds to wait for perf's start or end
 PERF_TRIES = 100                # maximum number of signals to end perf
 
 # Prefixes of wait events, each with the name of the events' kind in the
-# picture.  The first matching prefix counts.
+# picture.  An event has the kind of the first prefix that matches.
 KINDS = (("running", "running"), ("Lock:extend", "extension lock"),
          ("LWLock:WAL", "WAL"), ("IO:WAL", "WAL"), ("IO:DataFile", "table and index file"),
          ("IO:BufFile", "temporary files"), ("Extension:", "plan, others"),
@@ -52,8 +52,8 @@ def shares(counts):
 
 
 class Session(threading.Thread):
-    """A thread with its own psql process, which runs statements until the end
-    of a `with` block."""
+    """A thread whose psql process runs statements until the end of a `with`
+    block."""
 
     def __init__(self):
         super().__init__(daemon=True)

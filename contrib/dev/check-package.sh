@@ -8,9 +8,9 @@
 # line is "N passed, N failed".
 #
 # The script first installs the packages that the build requires, unless
-# NO_INSTALL=1 is set.  If that upgraded or removed any package, the script names
-# these packages and gives up, unless UPGRADE=1 is set.  It changes no server of
-# this machine.  KEEP=1 keeps the working directory.
+# NO_INSTALL=1 is set.  If the installation would upgrade or remove any package,
+# the script names these packages and gives up, unless UPGRADE=1 is set.  The
+# script changes no server of this machine.  KEEP=1 keeps the working directory.
 #
 # shellcheck disable=SC2317 # functions are called by name
 

@@ -1,15 +1,15 @@
 #!/bin/bash
 #
 # check-rpm.sh - `make check-rpm`: make the release archive of this tree, and
-# build RPM packages of the archive by contrib/rpm/ptsort.spec, for the server
-# that PG_CONFIG chooses.  Install the packages with rpm into a private root with
-# a copy of the server.  Use and remove them, and check that only the indexes
-# remain.  The last line is "N passed, N failed".
+# build RPM packages from the archive with contrib/rpm/ptsort.spec, for the
+# server that PG_CONFIG chooses.  Install the packages with rpm into a private
+# root with a copy of the server.  Use and remove them, and check that only the
+# indexes remain.  The last line is "N passed, N failed".
 #
 # The script needs no distribution that uses RPM.  It first installs rpm, unless
-# NO_INSTALL=1 is set.  If that upgraded or removed any package, the script names
-# these packages and gives up, unless UPGRADE=1 is set.  KEEP=1 keeps the working
-# directory.
+# NO_INSTALL=1 is set.  If the installation would upgrade or remove any package,
+# the script names these packages and gives up, unless UPGRADE=1 is set.  KEEP=1
+# keeps the working directory.
 #
 # shellcheck disable=SC2317 # functions are called by name
 
@@ -35,7 +35,8 @@ missing_helpers()
 }
 
 # make_archive: make the release archive of the copy of the tree, and put it into
-# $work.  "make dist" takes the files of a commit.
+# $work.  "make dist" archives the files of a commit, so this function first
+# commits the copy.
 make_archive()
 {
 	as_user sh -c "cd '$work/src' && git init -q && git add -A &&
@@ -51,10 +52,11 @@ make_archive()
 	result $? "all of them are below ptsort-$version"
 }
 
-# rpmbuild_as_user ARGUMENT...: run rpmbuild with its files in $work/rpm, and with
-# the names of directories that RPM distributions have, but without their packages
-# of debugging information.  Another program manages the packages of this machine,
-# so rpmbuild does not look for them.
+# rpmbuild_as_user ARGUMENT...: run rpmbuild with its files in $work/rpm.
+# Directories have the same names as on RPM distributions, but rpmbuild makes no
+# packages of debugging information.  A program other than rpm manages this
+# machine's packages, so rpmbuild does not check that required packages are
+# installed.
 rpmbuild_as_user()
 {
 	as_user env -C "$work" rpmbuild --define "_topdir $work/rpm" \
@@ -113,8 +115,8 @@ expected_headers()
 	done
 }
 
-# check_files: check that the packages contain exactly the expected files, no
-# scripts, and require their server
+# check_files: check that the packages contain exactly the expected files and no
+# scripts, and that they require their server
 check_files()
 {
 	(cd "$top" && expected_files | LC_ALL=C sort) |
@@ -144,8 +146,8 @@ install_packages()
 		"$package" "$headers"
 }
 
-# pretend_dependencies: make the private root's rpm believe that a package has
-# everything that the packages require from outside
+# pretend_dependencies: install into the private root a package that claims to
+# provide everything that ptsort's packages require from other packages
 pretend_dependencies()
 {
 	{

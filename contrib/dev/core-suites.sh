@@ -47,7 +47,7 @@ run_suite()
 	say "$suite: $((SECONDS - start)) s"
 }
 
-# without_workers FILE: print the lines of differences without added context
+# without_workers FILE: print the differences in FILE, except added context
 # lines "parallel worker".  The server adds this line if a worker raised the
 # error.  Sometimes the leader and sometimes a worker finds a duplicate or calls
 # a function, also in the server's own builds.

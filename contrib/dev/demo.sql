@@ -38,8 +38,8 @@ BEGIN
 	RETURN round(extract(epoch FROM clock_timestamp() - start), 3);
 END $$;
 
--- demo.digest reads a table through its only index with the given order, and
--- returns a digest of the TIDs.
+-- demo.digest reads a table through the only index that has the given order,
+-- and returns a digest of the TIDs.
 CREATE FUNCTION demo.digest(tab text, index_name text, ordering text)
 RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_sort = off SET enable_bitmapscan = off
@@ -77,8 +77,8 @@ BEGIN
 		ELSE 'server' END;
 END $$;
 
--- demo.build builds one index with each builder, and returns a line about both
--- builds.
+-- demo.build builds the same index with the server and with ptsort, and returns
+-- a line about both builds.
 CREATE PROCEDURE demo.build(tab text, label text, ordering text,
 	uniqueness text DEFAULT '', INOUT line text DEFAULT NULL)
 LANGUAGE plpgsql AS $$

@@ -7,10 +7,10 @@
 #
 # The script counts the evaluations of each macro argument.  The compiler
 # lists the macros that are in effect at the end of each source (-E -dM).  In
-# their definitions, the script follows calls of other macros.  An argument may
-# have a side effect if it assigns, increments, decrements, or calls a function.
-# The file that --allow names lists functions without side effects, one name a
-# line; "#" begins a comment.
+# the macros' definitions, the script follows calls of other macros.  An
+# argument may have a side effect if it contains an assignment, an increment, a
+# decrement or a function call.  The file that --allow names lists functions
+# without side effects, one name a line; "#" begins a comment.
 # The script prints one line for each finding, "FILE: MACRO: ARGUMENT".
 use strict;
 use warnings;

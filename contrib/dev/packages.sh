@@ -6,9 +6,10 @@
 # Before installing packages, the functions print the names of the packages and
 # of their dependencies, and separately the installed packages that the
 # installation would upgrade or remove.  With UPGRADE=0, the functions install
-# nothing if that upgraded or removed a package.  If NO_INSTALL is set, except to
-# 0, the functions install nothing and do not update the package lists.  A script
-# that lacks a package then names it and fails.
+# nothing if the installation would upgrade or remove a package.  If NO_INSTALL
+# is set to a value other than 0, the functions install nothing and do not
+# update the package lists.  In this case, a script that lacks a package names
+# the package and fails.
 
 # list_into ARRAY LISTER [ARG...]: put the packages that LISTER prints into
 # ARRAY
@@ -43,8 +44,8 @@ come_along()
 		grep -vxF "$(printf '%s\n' "$@")"
 }
 
-# give_way PACKAGE...: print the installed packages that apt-get would upgrade or
-# remove when it installs these packages, with their versions
+# give_way PACKAGE...: print the names and versions of the installed packages
+# that apt-get would upgrade or remove when it installs these packages
 give_way()
 {
 	simulate "$@" | sed -nE \
@@ -53,7 +54,8 @@ give_way()
 }
 
 # announce PACKAGE...: print the packages that the script is about to install,
-# and the packages that this changes; fail if UPGRADE=0 forbids the changes
+# and the packages that the installation would upgrade or remove; fail if
+# UPGRADE=0 forbids these changes
 announce()
 {
 	local along changed

@@ -8,14 +8,14 @@
 #                                      start its server once
 #   root.sh DIRECTORY run [-s TREE] [-u USER] COMMAND...
 #                                      run a command in the root
-#   root.sh DIRECTORY mount [TREE]     mount what several commands need, which
-#                                      the caller runs with chroot
-#   root.sh DIRECTORY unmount          undo that
+#   root.sh DIRECTORY mount [TREE]     make the mounts for several commands
+#                                      that the caller runs with chroot
+#   root.sh DIRECTORY unmount          unmount everything below DIRECTORY
 #
 # A command sees the source tree TREE (an absolute path) as /src, writable.
-# "run" mounts in a namespace of its own.  When the command or the script ends,
-# for any reason, all processes of the command also end, and nothing stays
-# mounted.  The command can use the machine's network.
+# "run" makes its mounts in a namespace of its own.  When the command or the
+# script ends, for any reason, all processes of the command also end, and these
+# mounts disappear.  The command can use the machine's network.
 #
 # The server is the newest one in unstable or experimental.  The packages come
 # from the mirror that this machine's apt uses.
@@ -43,7 +43,8 @@ mounted()
 		/proc/self/mountinfo | sort -r
 }
 
-# mount_system: mount what programs expect.  The devices are debootstrap's.
+# mount_system: mount the file systems that programs expect.  debootstrap made
+# the devices.
 mount_system()
 {
 	[ -c "$root/dev/null" ] || give_up "$root/dev has no devices"
@@ -82,7 +83,8 @@ inside()
 		chroot "$root" "$@"
 }
 
-# inside_as USER COMMAND...: the same as a user of the root
+# inside_as USER COMMAND...: run a command in the root as USER, with a clean
+# environment
 inside_as()
 {
 	local user=$1
@@ -95,8 +97,9 @@ inside_as()
 }
 
 # in_namespace FUNCTION [ARG...]: call one of this script's functions in new
-# namespaces, with the system mounted.  This script's shell there is process 1,
-# which reaps the processes that lose their parents; so nothing replaces it.
+# namespaces, with the system mounted.  Process 1 there is a shell that runs
+# this script.  That shell reaps the processes that lose their parents, so the
+# script does not replace the shell with exec.
 in_namespace()
 {
 	setpriv --pdeathsig KILL \
@@ -104,7 +107,8 @@ in_namespace()
 		bash contrib/dev/root.sh "$root" namespace "$@"
 }
 
-# prepare: the files of the root that must be there before its packages
+# prepare MIRROR: write the files that must be in the root before apt installs
+# packages
 prepare()
 {
 	local from=$1 name
@@ -129,7 +133,8 @@ prepare()
 		'Pin-Priority: 500' >"$root/etc/apt/preferences.d/ptsort"
 }
 
-# install_packages: called in the namespace
+# install_packages: install the packages in the root; in_namespace calls this
+# function
 install_packages()
 {
 	step "package lists" inside apt-get update
@@ -159,7 +164,8 @@ make_root()
 	echo complete >"$root/.ptsort-root"
 }
 
-# check_server: start a server once, and ask it; called in the namespace
+# check_server: start a server once, and query it; in_namespace calls this
+# function
 check_server()
 {
 	local data sock extension status=1
@@ -183,7 +189,8 @@ check_server()
 	return "$status"
 }
 
-# run_inside [-s TREE] [-u USER] COMMAND...: called in the namespace
+# run_inside [-s TREE] [-u USER] COMMAND...: run a command in the root;
+# in_namespace calls this function
 run_inside()
 {
 	local option user=root OPTIND=1
@@ -199,7 +206,7 @@ run_inside()
 	inside_as "$user" "$@"
 }
 
-# missing_debootstrap: print the package if it is missing
+# missing_debootstrap: print the package debootstrap if it is missing
 missing_debootstrap()
 {
 	command -v debootstrap >/dev/null || echo debootstrap

@@ -10,9 +10,10 @@
 # the release of Debian that carries each version
 declare -A suites=([15]=bookworm [17]=trixie [18]=sid)
 
-# A mirror's lists can name a new release that the mirror lacks, although the
-# mirror still has the previous release.  In this case the script tries the
-# releases below, one for each major version, and checks the archive's SHA-256.
+# A mirror's lists can name a new PostgreSQL release that the mirror lacks,
+# although the mirror still has the previous release.  In this case the script
+# tries the releases below, one for each major version, and checks the archive's
+# SHA-256.
 declare -A known_releases=([15]=15.18 [17]=17.11 [18]=18.6)
 declare -A known_sums=(
 	[15]=11df0df97fe3ea4ba9a791faaf39cee1d2fe571e78885b5b55d8517d27c323b4
@@ -62,7 +63,7 @@ download_source()
 }
 
 # fetch_source MAJOR DIR [PATH...]: unpack the upstream archive of the source
-# package, or only these paths of it, into DIR/src
+# package into DIR/src, or only these paths in the archive
 fetch_source()
 {
 	local major=$1 dir=$2 apt=$2/apt from

@@ -15,8 +15,8 @@ files_in_root()
 		-path ./var/lib/rpm -prune -o -print | LC_ALL=C sort)
 }
 
-# lose_ptsort: remove files of ptsort that this machine's own server has from the
-# private root
+# lose_ptsort: remove from the private root the files of ptsort that this
+# machine's own server has
 lose_ptsort()
 {
 	find "$work/root" -name '*ptsort*' -prune -exec rm -rf {} +

@@ -29,7 +29,7 @@ find src include contrib -name '*.[ch]' -exec cat {} + |
 	$name{$1} = 1
 	  while $text =~ /^typedef\s(?:struct|union|enum)[^;{]*\{.*?^\}\s*(\w+);/msg;
 
-	# the names in the sources, and those that are used as variables or fields
+	# the names in the sources, and the names of variables or fields
 	$text =~ s{^[ \t]*\#[ \t]*include\b.*}{}mg;
 	$text =~ s{"(?:[^"\\\n]|\\.)*"|\x27(?:[^\x27\\\n]|\\.)*\x27}{0}g;
 	my %used = map { $_ => 1 } $text =~ /\b([A-Za-z_]\w*)/g;

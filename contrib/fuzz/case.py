@@ -8,8 +8,8 @@ import oracle
 import tables
 from oracle import Failure
 
-# Errors that statements of a history may raise: constraints, values out of
-# range, rows too large, and errors of fz_picky().
+# Errors that statements of a history may raise: violated constraints, values
+# out of range, rows too large, and errors of fz_picky().
 HARMLESS = ("22", "23", "54", "PT0", "25P", "3B0", "55000", "0A0", "42")
 
 # Maximum number of values in an index, rows times columns.  One case with more

@@ -4,7 +4,7 @@ sort keys of random queries (see queries.py)."""
 import sorts
 import tables
 
-# Types without a hash function; their equal values have the same text.
+# Types without a hash function; equal values of each type have the same text.
 UNHASHABLE = {"bit(13)", "varbit", "money", "tsvector", "tsquery", "ltree",
               "oidvector"}
 
@@ -101,9 +101,9 @@ def groups(rng, keys):
 
 
 def aggregates(rng, keys):
-    """Aggregates with ORDER BY or DISTINCT inside, of all rows or of groups.  They
-    may have several orders; the planner puts a Sort node below the aggregates for
-    one of these orders at most."""
+    """Aggregates of all rows or of groups; the calls contain ORDER BY or
+    DISTINCT.  The aggregates may have several orders; for at most one of these
+    orders, the planner puts a Sort node below the aggregates."""
     order = keys.order()
     calls = rng.sample((
         "count(DISTINCT %s)" % rng.choice(keys.whats()),
@@ -178,7 +178,8 @@ def common_table(rng, keys):
 
 
 def correlated(rng, keys):
-    """A sort for each row, with different bounds."""
+    """A subquery that sorts once for each outer row; LIMIT and OFFSET may depend
+    on the outer row."""
     parts = rng.choice((2, 5, 20))
     inner = ("SELECT t.id FROM t WHERE t.id %% %d = a.id %% %d "
              "ORDER BY %s, t.id" % (parts, parts, keys.order()))
@@ -190,7 +191,7 @@ def correlated(rng, keys):
 
 
 def lateral(rng, keys):
-    """A sort for each row, in FROM."""
+    """A LATERAL subquery in FROM, which sorts once for each outer row."""
     order = keys.order()
     return ("SELECT a.id, l.id, l.r FROM t a LEFT JOIN LATERAL (SELECT t.id, "
             "%s AS r FROM t WHERE t.id %% %d = a.id %% 7 ORDER BY %s, t.id "

@@ -10,7 +10,7 @@ KINDS = ("create",) * 6 + ("concurrently", "transaction", "transaction",
 
 
 class Index:
-    """An index of a table.  If the table has only one index, its name is "i"."""
+    """An index of a table.  A table's only index has the name "i"."""
 
     def __init__(self, rng, table, world, snapshot_held, name="i"):
         self.rng = rng

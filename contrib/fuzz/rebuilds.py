@@ -71,7 +71,8 @@ class Rebuild:
 
     @property
     def building(self):
-        """The name and the number of participants of each build that began."""
+        """The index's name and the number of participants, for each build that
+        began."""
         return [(NAME.search(line).group(1),
                  int(oracle.PARTICIPANTS.search(line).group(1)))
                 for line in self.lines if line.startswith("ptsort: building")]

@@ -152,11 +152,11 @@ END $$;
 
 -- The row versions in the table's file: headers and data, but not their places.
 -- Each copy gives a new number to a value that it moves out of line, and to a
--- multixact, so the digest has the length of the value and the members of the
--- multixact instead.  The digest leaves out the hint HEAP_XMAX_COMMITTED (1024).  If a
--- copy replaces a multixact with its updater, only an index build sets this hint.  If
--- the index is not logged (wal_level = minimal, checksums), the server does not write a
--- page for a hint.  fz_seen() checks that the hint is right.
+-- multixact, so the digest has, instead of these numbers, the length of the value and
+-- the members of the multixact.  The digest leaves out the hint HEAP_XMAX_COMMITTED
+-- (1024).  If a copy replaces a multixact with its updater, only an index build sets
+-- this hint.  If the index is not logged (wal_level = minimal, checksums), the server
+-- does not write a page for a hint.  fz_seen() checks that the hint is right.
 CREATE FUNCTION fz_copied(name text, OUT versions int8, OUT digest numeric, OUT visible text, OUT links int8, OUT multis int8, OUT toast text,
 	OUT reltuples float4, OUT relpages int4, OUT relallvisible int4, OUT relfrozenxid xid, OUT relminmxid xid)
 LANGUAGE plpgsql AS $$
@@ -182,7 +182,7 @@ BEGIN
 	END IF;
 END $$;
 
--- The number of row versions with a link to another one.
+-- The number of row versions with a link to another row version.
 CREATE FUNCTION fz_linked(name text) RETURNS int8 LANGUAGE sql AS $$
 	SELECT count(*) FROM fz_files(name) relid, generate_series(0, pg_relation_size(relid) / current_setting('block_size')::int - 1) b,
 		heap_page_items(get_raw_page(relid::text, b))

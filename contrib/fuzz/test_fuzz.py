@@ -155,8 +155,7 @@ class Answers(unittest.TestCase):
             "DETAIL:  Key (a)=(1) is duplicated.\n")
 
     def test_lines(self):
-        """`lines` has neither the server's DEBUG messages nor messages of other
-        levels."""
+        """`lines` has only ptsort's DEBUG messages."""
         answer = session.Answer(
             'DEBUG:  00000: building index "i" on table "t" serially\n'
             "DETAIL:  its detail\nLOCATION:  index_build, index.c:3000\n"

@@ -2,9 +2,9 @@
 
 There are two ways to compare two trees.  `pages` returns everything on the
 pages except block numbers, LSNs and checksums, level by level from the root and
-from left to right.  `entries` returns only the leaf level: each key as stored
-with its TID, in order.  It ignores which pages and posting lists hold the
-entries.
+from left to right.  `entries` returns only the leaf level: the stored key and
+the TID of each entry, in order.  It ignores which pages and posting lists hold
+the entries.
 """
 
 import struct

@@ -268,8 +268,8 @@ def string_kind(rng, utf8):
 
 
 def broad_kind(rng):
-    """Strings of about the maximum length for a header of one byte.  A few of
-    these small values make a wide index entry."""
+    """Strings near the maximum length for a varlena header of one byte.  A few
+    of these small values make a wide index entry."""
     size = rng.choice((100, 120, 120, 124, 126, 127))
     value = "left(repeat(md5(({r})::text), 4), %d)" % size
     if rng.random() < 0.2:

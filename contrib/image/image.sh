@@ -35,8 +35,8 @@ build()
 		make -C "$1/src" "PG_CONFIG=$pg_config" "DESTDIR=$1/root" install
 }
 
-# arrange FROM LIBRARIES SHARE: copy the files that the server reads from the
-# installation in FROM to the image
+# arrange FROM LIBRARIES SHARE: make the image from the installation in FROM;
+# copy only the files that the server reads, and the license
 arrange()
 {
 	install -d -m 755 "$image" "$image"/{lib,share,share/extension,licenses,licenses/ptsort} &&

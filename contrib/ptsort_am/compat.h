@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *	  A difference between the server's versions: who owns the result of a
- *	  handler.
+ *	  A difference between the server's versions: the owner of a handler's
+ *	  result.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,8 @@
 
 /*
  * pt_am_routine returns a handler's result for a static routine.  Since 19 the
- * server keeps a pointer to the routine; before 19 it copies and frees it.
+ * server keeps a pointer to the result.  Before 19 the server copies the result
+ * and frees the original.
  */
 static inline const IndexAmRoutine *
 pt_am_routine(const IndexAmRoutine *routine)

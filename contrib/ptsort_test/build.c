@@ -5,10 +5,10 @@
  *	  ptsort_parallel.h.
  *
  * The test runs a build over an existing index and does not change the index.
- * The test reads the values of the index's first column, a bigint, counts
- * them, adds them up and checks their order.  In each callback, the test
- * checks the promises of ptsort_parallel.h about the process, the
- * participant's number, the argument and the memory context.
+ * The test reads, counts and adds up the values of the index's first column (a
+ * bigint), and checks their order.  In each callback, the test checks the
+ * promises of ptsort_parallel.h about the process, the participant's number,
+ * the argument and the memory context.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +41,7 @@ static const TestBuildArg the_arg = {"what is built"};
 /* State of one process (PtParallel.local). */
 typedef struct TestBuildLocal
 {
-	MemoryContext context;		/* of the first callback */
+	MemoryContext context;		/* current in the first callback */
 	int			begun;			/* number of sorts */
 } TestBuildLocal;
 
@@ -56,9 +56,9 @@ typedef struct TestBuildSlice
 } TestBuildSlice;
 
 /*
- * Contents of PtParallel.shared.  Only one process writes each field.  The
- * array that turned_up() returns, with a bool for each process, follows the
- * slices.
+ * Contents of PtParallel.shared.  Only one process writes each field.  An
+ * array with a bool for each process follows the slices; turned_up() returns
+ * this array.
  */
 typedef struct TestBuildShared
 {

@@ -19,19 +19,19 @@
 #endif
 #include "tcop/tcopprot.h"
 
-/* 19 added an argument for EXPLAIN. */
+/* 19 added an argument for EXPLAIN to pg_plan_query(). */
 #if PG_VERSION_NUM >= 190000
 #define pt_plan_query(query, text) pg_plan_query(query, text, 0, NULL, NULL)
 #else
 #define pt_plan_query(query, text) pg_plan_query(query, text, 0, NULL)
 #endif
 
-/* Since 19 a new descriptor must be finalized before its use. */
+/* Since 19, code must finalize a new tuple descriptor before using it. */
 #if PG_VERSION_NUM < 190000
 #define TupleDescFinalize(desc) ((void) (desc))
 #endif
 
-/* 19 replaced the planner's hook for each table. */
+/* 19 replaced the hook that the planner calls for each table. */
 #if PG_VERSION_NUM >= 190000
 typedef build_simple_rel_hook_type pt_table_hook_type;
 

@@ -28,7 +28,7 @@
 static bool log_memory = false;
 static Size most = 0;			/* largest N that was logged */
 
-/* The points passed, each as the address of its name. */
+/* The points that this process passed, each as the address of its name. */
 #define MAX_POINTS	100
 static const char *points[MAX_POINTS];
 static int	npoints = 0;

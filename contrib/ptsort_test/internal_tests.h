@@ -16,7 +16,10 @@
 #include "ptsort_variant.h"
 #include "storage/sharedfileset.h"
 
-/* Maximum number of words of an entry: the key's, and an exact key's tail. */
+/*
+ * Maximum number of words of an entry: the words of the key and, for an exact
+ * key, the tail's word.
+ */
 #define TEST_ENTRY_WORDS	(PTSORT_MAX_WORDS + 1)
 
 /* Maximum size of an index tuple with an exact key. */

@@ -29,8 +29,8 @@ typedef enum ModelSpoil
 	SPOIL_NOTHING,
 	SPOIL_DROP,					/* the test leaves out one tuple */
 	SPOIL_REPLACE,				/* the test replaces one tuple by another */
-	SPOIL_ORDER,				/* the first key's order is reversed */
-	SPOIL_NULLS,				/* nulls first and nulls last are swapped */
+	SPOIL_ORDER,				/* the test reverses the first key's order */
+	SPOIL_NULLS,				/* the test swaps nulls first and nulls last */
 	SPOIL_STEP,					/* a walk begins one tuple too far */
 	SPOIL_TIES					/* a sort runs without the option "stable" */
 } ModelSpoil;

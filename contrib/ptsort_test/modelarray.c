@@ -25,10 +25,10 @@
 
 #include "model.h"
 
-/* A tuple that was put; the test finds it by its digest. */
+/* A tuple that the test put; find_put() finds the tuple by the digest. */
 typedef struct PutTuple
 {
-	uint64		digest;			/* of its image */
+	uint64		digest;			/* of the tuple's image */
 	int64		number;
 } PutTuple;
 

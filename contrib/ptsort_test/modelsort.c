@@ -106,9 +106,9 @@ open_sort(ModelSort *model, ModelArray *array, const PtSortOptions *options)
 }
 
 /*
- * Checks that the sort holds no more memory than its budget.  The check is off
- * if a setting forces hundreds of tiny runs, and for large tuples, because a
- * merge holds one tuple for each run.
+ * Checks that the sort holds no more memory than its budget.  A merge holds
+ * one tuple for each run, so the check is off for large tuples, and if a
+ * setting forces hundreds of tiny runs.
  */
 static void
 check_memory(ModelSort *model)
@@ -403,7 +403,10 @@ random_walk(ModelWalk *walk, uint64 seed)
 	}
 }
 
-/* Reads a sort in all directions, after another function read all tuples. */
+/*
+ * Reads a sort in all directions.  The caller must read the sort to its end
+ * first.
+ */
 static void
 check_access(ModelSort *model)
 {
@@ -535,7 +538,7 @@ participate(ModelArray *array, PtSortShared *shared)
 typedef struct ModelMerger
 {
 	ModelSort	model;
-	int64		position;		/* of the next tuple; -1: needs a slice */
+	int64		position;		/* of the next tuple, or -1 without a slice */
 	bool		finished;
 } ModelMerger;
 
@@ -565,7 +568,8 @@ merge_some(ModelMerger *merger, int ntuples, bool *seen)
 
 /*
  * All participants merge: they take slices in turns, and read some tuples each
- * time.  Each slice must have the array's tuples from its start position on.
+ * time.  Each slice must have the array's tuples from the slice's start
+ * position on.
  */
 static void
 read_slices(ModelArray *array, ModelMerger *mergers)

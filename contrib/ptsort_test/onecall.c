@@ -73,7 +73,7 @@ typedef struct Shared
 /* Contents of PtParallel.local */
 typedef struct Local
 {
-	MemoryContext context;		/* of the first callback */
+	MemoryContext context;		/* current in the first callback */
 	int			begun;			/* number of sorts */
 	bool		filled;
 	int64		rows;

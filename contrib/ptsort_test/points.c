@@ -261,7 +261,8 @@ wait_for(const Place *place)
 
 	/*
 	 * If a build fails while the leader registers a worker, the worker starts
-	 * late.  So a worker looks for changes since the launch.
+	 * late.  So a worker looks for changes of ptsort_test.fault since the
+	 * launch.
 	 */
 	uint32		changes = pg_atomic_read_u32(IsParallelWorker() ?
 											 &fault_shared->launched :
@@ -376,7 +377,7 @@ ptsort_test_points(PG_FUNCTION_ARGS)
 
 		if (leader == 0 && worker == 0)
 			continue;
-		/* a process that counts a pass wrote the name before that */
+		/* a process writes the name before it counts a pass */
 		pg_read_barrier();
 		values[0] = CStringGetTextDatum(shared->name);
 		values[1] = Int64GetDatum(leader);

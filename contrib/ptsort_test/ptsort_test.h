@@ -109,8 +109,8 @@ typedef struct TestTuple
 } TestTuple;
 
 /*
- * TestRecord: a tuple of record.c, of 64 bytes.  The order is by group, then by
- * name in collation "C", then by number.
+ * TestRecord: a tuple of record.c, of 64 bytes.  Sorts order records by group,
+ * then by name in collation "C", then by number.
  */
 typedef struct TestRecord
 {
@@ -174,11 +174,13 @@ typedef struct TestChecker
 {
 	TestShape  *shape;
 	TestTuple  *expected;
-	int64		n;				/* expected tuples */
-	int64		all;			/* tuples in the array */
+	int64		n;				/* number of expected tuples */
+	int64		all;			/* number of tuples in the array */
 	int64		next;			/* index of the next tuple */
 	uint64	   *digests;		/* of the tuples checked so far */
-	uint64		group_balance;	/* digests: actual minus expected */
+	uint64		group_balance;	/* sum of actual digests minus sum of
+								 * expected digests, in a group of equal
+								 * keys */
 	uint64		checksum;
 	int64		data_bytes;
 } TestChecker;

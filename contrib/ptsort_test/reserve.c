@@ -19,7 +19,7 @@
 
 PG_FUNCTION_INFO_V1(ptsort_test_reserve);
 
-/* An image: the number determines the bytes after it. */
+/* An image: the bytes after the number depend on the number. */
 typedef struct Numbered
 {
 	uint32		size;
@@ -208,8 +208,8 @@ get_number(ReserveTest *test, uint32 *number)
 }
 
 /*
- * Checks that each number comes once, and that numbers are in order of their
- * words, then of the numbers.
+ * Checks that each number comes once, that the numbers are in order of their
+ * words, and that the numbers of a word ascend.
  */
 static void
 check_numbers(ReserveTest *test)

@@ -90,7 +90,7 @@ evaluate(TestShape *shape, HeapTuple tuple, int column, bool *isnull)
 	return result;
 }
 
-/* test_row_value returns a key column's value in a flat copy. */
+/* test_row_value returns the value of a flat copy's key column. */
 Datum
 test_row_value(TestShape *shape, const TestRow *row, int column, bool *isnull)
 {

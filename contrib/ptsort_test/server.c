@@ -48,7 +48,7 @@ typedef struct ServerTest
 	Relation	heap;
 	Relation	index;
 	IndexInfo  *info;
-	EState	   *estate;			/* to evaluate the index's columns of a row */
+	EState	   *estate;			/* to evaluate a row's index columns */
 	TupleTableSlot *slot;
 	int			nkeys;
 	SortSupport support;
@@ -90,7 +90,7 @@ digest(const void *bytes, Size size, ItemPointer tid)
 	return hash_bytes_extended(bytes, size, seed);
 }
 
-/* Copies a row and computes its values in the index. */
+/* Copies a row and computes the row's index columns. */
 static void
 take_row(ServerTest *test, HeapTuple tuple, OutTuple *out)
 {

@@ -3,8 +3,9 @@
  * shape.c
  *	  The tuples of a test, with functions to put, get and compare them.
  *
- * The order is that of the index's operator class: these functions call the
- * class's comparison function directly, so the test shares no code with ptsort.
+ * The index's operator class defines the order: test_compare_values directly
+ * calls the class's comparison function, so the test shares no code with
+ * ptsort.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +29,7 @@
 
 #include "ptsort_test.h"
 
-/* Number of rows per page, for heap TIDs that ascend with the row. */
+/* Number of rows per page, for heap TIDs that ascend with the row number. */
 #define ROWS_PER_PAGE	100
 
 /* test_key_of_index describes a key column of a btree index. */
@@ -101,7 +102,7 @@ test_shape_close(TestShape *shape)
 	table_close(shape->heap, NoLock);
 }
 
-/* Begins a sort of tuples, with the keys as arrays. */
+/* Begins a sort of tuples; passes the keys as arrays. */
 static PtSort *
 begin_tuple(TestShape *shape, const PtSortOptions *options)
 {
@@ -403,7 +404,7 @@ test_make(TestShape *shape, int64 row, int sort_number)
 	return result;
 }
 
-/* Returns a key column's value in a record. */
+/* Returns the value of a record's key column. */
 static Datum
 record_value(const TestRecord *record, int column)
 {

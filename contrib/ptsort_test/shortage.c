@@ -34,11 +34,11 @@
 extern size_t (*ptsort_shortage_write) (int fd, size_t size);
 EXPORT size_t (*ptsort_shortage_write) (int fd, size_t size) = NULL;
 
-/* True if the fork fails; in the child, true if the child dies at once. */
+/* True if the fork must fail; in the child, true if the child must exit. */
 extern bool (*ptsort_shortage_fork) (bool in_child);
 EXPORT bool (*ptsort_shortage_fork) (bool in_child) = NULL;
 
-/* True if the allocation fails. */
+/* True if the allocation must fail. */
 extern bool (*ptsort_shortage_malloc) (size_t size);
 EXPORT bool (*ptsort_shortage_malloc) (size_t size) = NULL;
 

@@ -4,9 +4,9 @@
  *	  ptsort_test_size(): tests every size and number that the public headers
  *	  take as an argument.
  *
- * Each function of the table below passes the given size as one argument, and
- * valid values as all other arguments.  If the size is out of range, the
- * function must raise an error; otherwise the sort must be right.
+ * Each function in the table below calls ptsort with the given size as one
+ * argument, and with valid values as all other arguments.  If the size is out
+ * of range, ptsort must raise an error; otherwise the sort must be right.
  *
  *-------------------------------------------------------------------------
  */

@@ -18,7 +18,7 @@
 #include "utils/array.h"
 #include "catalog/pg_type.h"
 
-/* Returns the byte at an offset.  If a piece is shifted, its bytes differ. */
+/* Returns the byte for an offset, so that the test notices shifted pieces. */
 static char
 byte_at(int64 offset)
 {

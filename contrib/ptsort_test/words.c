@@ -7,8 +7,8 @@
  * words do not decrease, and are equal where the comparison returns 0, then the
  * words of no pair contradict the comparison.  So a sort of n values checks
  * all n * (n - 1) / 2 pairs.  Exact keys with their tails must order the
- * values exactly as the comparison does, and the test must get the values
- * back.
+ * values exactly as the comparison does, and the test must get the original
+ * values back from the keys.
  *
  *-------------------------------------------------------------------------
  */

@@ -301,8 +301,8 @@ same_place(const char *a, const char *b)
 }
 
 /*
- * output_volume checks the paths of output files, and enters them into the
- * volume.  The caller sets the volume's size afterwards.
+ * output_volume checks the paths of output files, and enters the paths into
+ * the volume.  The caller sets the volume's size afterwards.
  */
 void
 output_volume(Volume *volume, char **paths, int n, int64 stripe,

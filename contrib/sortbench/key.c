@@ -120,7 +120,10 @@ key_parse(Key *key, const char *const *parts, int nparts, int record_size)
 	}
 }
 
-/* Converts a big-endian float to bytes that compare as the floats do. */
+/*
+ * Converts a big-endian float, so that comparing the bytes of two converted
+ * floats gives the order of the floats.
+ */
 static void
 order_float(uint8 *bytes, int length)
 {

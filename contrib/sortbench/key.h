@@ -4,9 +4,10 @@
  *	  The sort keys of records.
  *
  * A key has parts, each with an offset in the record and a type.  key_part()
- * converts the value of a part to bytes that compare as the values do.  The
- * key's bytes are the bytes of all parts, one after the other.  So comparing
- * the bytes of two keys gives the order of the keys.
+ * converts the value of a part to bytes, so that comparing the bytes of two
+ * values gives the order of the values.  The key's bytes are the bytes of all
+ * parts, one after the other.  So comparing the bytes of two keys gives the
+ * order of the keys.
  *
  *-------------------------------------------------------------------------
  */
@@ -94,7 +95,10 @@ key_prefix(const Key *key, const uint8 *record, uint8 *bytes, int room)
 	{
 		const Part *part = &key->parts[i];
 
-		/* if the part does not fit, cut a byte string, and omit other types */
+		/*
+		 * If the part does not fit, cut it if it is a byte string, and omit it
+		 * if it has another type.
+		 */
 		if (at + part->length > room)
 		{
 			Part		cut = *part;
@@ -111,8 +115,9 @@ key_prefix(const Key *key, const uint8 *record, uint8 *bytes, int room)
 }
 
 /*
- * key_pack makes words that compare as records do: by the key and then by the
- * record's number.  "words" is the result of key_packed_words().
+ * key_pack makes a packed key.  Comparing the packed keys of two records
+ * compares the keys, and then the numbers, of the records.  "words" is the
+ * result of key_packed_words().
  */
 static inline void
 key_pack(const Key *key, int words, const uint8 *record, uint64 number,

@@ -13,7 +13,7 @@
  *
  * output_publish() names the files one after the other when all of them are
  * complete.  If it cannot name a file, it removes the files that it already
- * named.  If the job overwrites files, they stay.
+ * named, unless the job overwrites files.
  *
  *-------------------------------------------------------------------------
  */

@@ -15,7 +15,7 @@ typedef struct Output
 {
 	Volume	   *volume;
 	bool		overwrite;		/* replace existing files */
-	int			published;		/* number of files named so far */
+	int			published;		/* number of files that already have names */
 	int			fds[MAX_FILES];
 	char	   *directories[MAX_FILES]; /* directories of the files */
 } Output;

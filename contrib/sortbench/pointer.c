@@ -5,13 +5,14 @@
  *
  * The participants read the records into shared memory, and the records stay
  * there.  A packed key of 16 or 24 bytes holds a record's key and number.  The
- * participants sort the packed keys as ptsort's inline images.  The participant
- * that writes a slice of the result gathers the slice's records from shared
- * memory.  It prefetches each record shortly before copying the record, because
- * the records lie in random order.
+ * participants sort the packed keys; to ptsort, the last word of a packed key
+ * is an inline image (see ptsort_variant.h).  The participant that writes a
+ * slice of the result gathers the slice's records from shared memory.  It
+ * prefetches each record shortly before copying the record, because the
+ * records lie in random order.
  *
- * This is AlphaSort's algorithm.  Participants read and write each record only
- * once, and exchange only packed keys in temporary files.
+ * pointer.c uses AlphaSort's algorithm: participants read and write each
+ * record only once, and exchange only packed keys in temporary files.
  *
  *-------------------------------------------------------------------------
  */

@@ -9,10 +9,10 @@
  * linear congruential generator of 128 bits, so that a file can begin with any
  * record.
  *
- * A binary record has the ten highest bytes of this random number and of each
- * of the next nine numbers.  The generator XORs all bytes except the key with
- * bytes that the format prescribes, so that no two places of a file have the
- * same bytes.
+ * Binary record n has the ten highest bytes of the n-th random number and of
+ * each of the next nine numbers.  The generator XORs all bytes except the key
+ * with bytes that the format prescribes, so that no two places of a file have
+ * the same bytes.
  *
  *		ASCII							TeraSort (binary gensort up to 1.4)
  *		0	key: digits of base 95		key: the number's first 10 bytes
@@ -25,12 +25,12 @@
  *
  * Hadoop's TeraGen makes TeraSort records as well.
  *
- * To skew a key, the generator replaces the key's first bits (in ASCII records,
- * bytes) with those of another record's key.  It replaces a random number of
- * bits, up to 6 bytes.  Only the number of bits in the record's number decides
- * which other record the generator uses.  So the number of these other records
- * grows slowly with the number of all records.  The generator leaves a quarter
- * of the keys unchanged.
+ * To skew a key, the generator replaces the key's first bits (in ASCII
+ * records, bytes) with those of another record's key.  It replaces a random
+ * number of bits, up to 6 bytes.  Only the number of bits in the record's
+ * number decides from which other record's key the generator copies bits.  So
+ * the number of these other records grows slowly with the number of all
+ * records.  The generator leaves a quarter of the keys unchanged.
  *
  *-------------------------------------------------------------------------
  */

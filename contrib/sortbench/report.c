@@ -115,7 +115,7 @@ report_files(const Volume *volume, const FileUse *use, bool input)
 	}
 }
 
-/* One row of the result. */
+/* One row of the result of sortbench_report. */
 typedef struct Line
 {
 	Datum		values[11];

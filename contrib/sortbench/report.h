@@ -14,16 +14,19 @@
 typedef enum Phase
 {
 	PHASE_OPEN,					/* leader: create files, allocate memory */
-	PHASE_LAUNCH,				/* time until the participant begins */
+	PHASE_LAUNCH,				/* time until the participant begins to read */
 	PHASE_READ,					/* read records, put them into the sort */
-	PHASE_SORT,					/* sort, write runs, wait for other runs */
+	PHASE_SORT,					/* sort, write runs, wait for other processes */
 	PHASE_WRITE,				/* merge, write records */
 	PHASE_END,					/* leader: wait until the workers end */
 	PHASE_CLOSE,				/* leader: sync and name files */
 	PHASES
 } Phase;
 
-/* One phase.  Times are in ms: by clock_ms(), or CPU time of this process. */
+/*
+ * One phase.  Times are in ms.  start, end and io are measured by clock_ms();
+ * user and system are the participant's CPU times.
+ */
 typedef struct Span
 {
 	bool		happened;

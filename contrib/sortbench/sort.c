@@ -19,7 +19,10 @@
 
 #include "sort.h"
 
-/* Distance in bytes from a piece to the bytes to read ahead. */
+/*
+ * Distance in bytes from the start of a claimed piece to the start of the
+ * bytes that the kernel reads ahead.
+ */
 #define READ_AHEAD		(4 * PIECE_SIZE)
 
 /* Minimum number of pieces for each participant, on average. */
@@ -112,7 +115,10 @@ piece_size(const Job *job)
 			   job->input.volume.size / (PIECES_EACH * (job->workers + 1)));
 }
 
-/* Number of records in about "bytes" bytes, in whole blocks if possible. */
+/*
+ * Returns a number of records that have about "bytes" bytes in total, and that
+ * fill whole blocks if possible.
+ */
 static int64
 records_in_blocks(const Records *records, int64 bytes)
 {

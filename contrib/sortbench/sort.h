@@ -3,9 +3,9 @@
  * sort.h
  *	  Run a sort, from opening to publishing files.
  *
- * A Job describes a sort; every participant has a copy.  A Task is the state
- * in shared memory, and a Player is the state of one participant.  A Way is an
- * algorithm: pointer.c and image.c each have one.
+ * A Job describes a sort; every participant has a copy.  A Task is the sort's
+ * state in shared memory, and a Player is the state of one participant.  A Way
+ * is an algorithm: pointer.c and image.c each have one.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@ typedef struct Job
 	Records		input;
 	Volume		output;
 	bool		pointers;		/* keep the records in memory: pointer.c */
-	Arena		arena;			/* memory for the records, if pointers */
+	Arena		arena;			/* memory for the records, if "pointers" */
 	int64		memory;			/* memory limit of all participants, in bytes */
 	int			workers;
 	double		launched;		/* time of workers' launch, by clock_ms() */

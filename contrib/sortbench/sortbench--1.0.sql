@@ -24,7 +24,8 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 -- complete.  Records with equal keys keep their order.
 --
 -- inputs:         input files, one after the other or striped
--- outputs:        output files, for equal ranges of the result, or stripes
+-- outputs:        output files, which hold equal ranges of the result or are
+--                 striped
 -- workers:        number of parallel workers; the calling process sorts as well
 -- memory:         memory limit for all processes together, such as '64MB'; null
 --                 means maintenance_work_mem
@@ -74,9 +75,10 @@ AS 'MODULE_PATHNAME' LANGUAGE C;
 -- are:
 --
 -- open:           the leader creates files and reserves disk space and memory
--- launch:         time until the participant begins
+-- launch:         time until the participant begins to read
 -- read:           the participant reads records and puts them into the sort
--- sort:           the participant sorts its records and waits for other runs
+-- sort:           the participant sorts its records, and waits for the runs of
+--                 other participants
 -- write:          the participant merges and writes slices of the result
 -- end:            the leader waits until the workers end
 -- close:          the leader syncs the files and names them
@@ -84,8 +86,9 @@ AS 'MODULE_PATHNAME' LANGUAGE C;
 -- start_ms:       start of the phase, relative to the start of the sort
 -- busy_percent:   CPU time as a percentage of the elapsed time
 -- io_ms:          time in calls that read or write files of records; in the row
---                 of a file the sum over all participants
--- mb_per_second:  rate in the elapsed time; in the row of a file, in io_ms
+--                 of a file, the sum over all participants
+-- mb_per_second:  bytes divided by the elapsed time; in the row of a file,
+--                 divided by io_ms
 CREATE FUNCTION sortbench_report(
 	OUT participant pg_catalog.int4,
 	OUT phase pg_catalog.text,
@@ -103,7 +106,7 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
 -- Checks the records of files, which follow one another or are striped.
 -- records is the number of records.  unordered is the number of records that
--- are less than the record before them; it is 0 if all are in order.
+-- are less than the record before them; it is 0 if all records are in order.
 -- first_unordered is the number of the first of these records, counted from 0.
 -- duplicates is the number of records with the previous record's key.  checksum
 -- is the sum of all records' CRC-32, as gensort and valsort print it; checksum
@@ -171,9 +174,9 @@ END $$;
 
 -- Finds the maximum number of records that a sort from file to file can sort in
 -- this number of seconds.  Returns a row for each attempt.  Increases the
--- number of records until an attempt takes 90 percent of this time, or reaches
--- max_bytes.  The time does not include making files and validating results.
--- Creates its files in this directory, and removes them.
+-- number of records until an attempt takes 90 percent of "seconds", or reaches
+-- max_bytes.  An attempt's time does not include making files and validating
+-- results.  Creates its files in this directory, and removes them.
 CREATE FUNCTION minutesort(
 	directory pg_catalog.text,
 	seconds pg_catalog.float8 DEFAULT 60,

@@ -14,7 +14,7 @@
 #include "port/atomics.h"
 #include "port/pg_bitutils.h"
 
-/* Largest record to sort; generated records have 100 bytes */
+/* Maximum size of a record to sort; generated records have 100 bytes */
 #define MAX_RECORD_SIZE		65536
 
 #define MAX_WORKERS			64
@@ -43,7 +43,7 @@ clock_ms(void)
 #include "record.h"
 #include "volume.h"
 
-/* Records of one size in files, and their sort key. */
+/* Records in files, all of the same size, and their sort key. */
 typedef struct Records
 {
 	Volume		volume;

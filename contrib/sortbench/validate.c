@@ -35,7 +35,8 @@ typedef struct Found
 {
 	int64		n;
 	int64		descents;		/* records less than the previous record */
-	int64		first_descent;	/* first unordered record, from 0; -1: none */
+	int64		first_descent;	/* number of the first unordered record,
+								 * counted from 0, or -1 if there is none */
 	int64		equal;			/* records with the previous record's key */
 	uint64		checksum;
 } Found;
@@ -81,7 +82,7 @@ record_crc(const uint8 *record, int size)
 	return crc;
 }
 
-/* Compares two adjacent records; number is the number of the second one. */
+/* Compares two adjacent records; "number" is the second record's number. */
 static void
 add_pair(Found *found, const Key *key, const uint8 *before,
 		 const uint8 *record, int64 number)

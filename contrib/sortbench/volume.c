@@ -6,7 +6,7 @@
  * The kernel reads ahead and writes behind while this process sorts.
  * disk_expect tells the kernel early which bytes to read, and disk_flush which
  * bytes to write back.  With direct I/O, the kernel neither reads ahead nor
- * writes behind, so each call waits for the disk.
+ * writes behind, so each read or write waits for the disk.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,7 +35,8 @@ striped_size(const Volume *volume, int file, int64 size)
 
 /*
  * disk_unit returns the best number of bytes to read or write at a time.  The
- * number is larger for direct I/O, because each call then waits for the disk.
+ * number is larger for direct I/O, because each direct read or write waits for
+ * the disk.
  */
 int64
 disk_unit(const Volume *volume)
@@ -82,7 +83,8 @@ volume_layout(Volume *volume, int64 unit)
 
 /*
  * Locates a range of bytes of the volume.  Sets *file and *place to the start
- * of the range, and returns the number of bytes that are contiguous there.
+ * of the range, and returns the number of the range's bytes that lie in the
+ * file one after the other from *place on.
  */
 static int64
 locate(const Volume *volume, int64 offset, int64 size, int *file,

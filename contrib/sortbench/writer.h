@@ -19,7 +19,7 @@ typedef struct Writer
 	int64		start;			/* start of unwritten data in the buffer */
 	int64		used;			/* end of unwritten data in the buffer */
 	int64		offset;			/* place of "start" in the volume */
-	int64		flushed;		/* place up to which data was flushed */
+	int64		flushed;		/* place up to which the writer flushed data */
 	int64		written;		/* total bytes written */
 } Writer;
 

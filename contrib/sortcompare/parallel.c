@@ -4,10 +4,10 @@
  *	  Sort with ptsort and workers.
  *
  * Every process loads its share of the rows, and waits until all processes
- * loaded their shares.  Then each process puts its rows and performs the sort.
- * Finally the leader reads the merged rows, or every process reads slices of
- * these rows.  The elapsed time of get includes waiting for other processes;
- * the CPU time of get does not.
+ * loaded their shares.  Then each process puts its rows into a sort, and
+ * performs the sort.  Finally the leader reads the merged rows, or every
+ * process reads slices of these rows.  The result's get_ms includes waiting
+ * for other processes; the result's get_cpu does not.
  *
  *-------------------------------------------------------------------------
  */

@@ -174,7 +174,7 @@ answer_number(Answer *answer, int64 value, bool known)
 	answer->n++;
 }
 
-/* Appends the elapsed times of all parts to the answer, then the CPU times. */
+/* Appends to the answer the elapsed times of all parts, then the CPU times. */
 static void
 answer_parts(Answer *answer, const Parts *parts)
 {

@@ -504,7 +504,7 @@ undo(BtBuild *self, Oid collation)
 	(void) text_rank_distrust(collation);
 }
 
-/* Add the costs of a failed build, so that reports include these costs. */
+/* Add a failed build's costs to *sum, so that reports include these costs. */
 static void
 add_costs(PtParallelStats *sum, const PtParallelStats *stats)
 {

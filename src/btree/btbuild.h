@@ -119,11 +119,10 @@ extern bool siblings_wait(Oid index_id);
 
 /*
  * If runs wait for the build of the index 'index_id', siblings_take moves them
- * to *runs and returns true.  'index_id' is the OID of 'index', or of the index
- * of which 'index' is a copy in REPACK (CONCURRENTLY).  The segment of the runs
- * then belongs to the caller's resource owner.  If the runs do not suit this
- * build, siblings_take logs the reason, releases all waiting runs and returns
- * false.
+ * to *runs, gives their segment to the caller's resource owner, and returns
+ * true.  'index_id' is the OID of 'index', or of the index of which 'index' is
+ * a copy in REPACK (CONCURRENTLY).  If the runs do not suit this build,
+ * siblings_take logs the reason, releases all waiting runs and returns false.
  */
 extern bool siblings_take(WaitingRuns *runs, Relation heap, Relation index,
 						  Oid index_id, const IndexInfo *index_info);

@@ -7,14 +7,14 @@
  * in the server, the downlinks of that level go to the level above.
  *
  * Stitching.  If there are several participants, each slice is a leaf level of
- * its own.  Its first leaf has no left sibling and no low key yet: the low key
- * is the high key of the previous slice.  The slice's last leaf is still open.
- * So the participant that loads the slice keeps both leaves in the shared
- * block, not in the file.  It writes a temporary file, the slice's list, with
- * the downlinks of all leaves except the first.  The leader goes over the
- * slices in order.  It writes the first leaf, adds the list to level 1, and
- * adds the next slice's first tuple to the last leaf.  That tuple becomes the
- * high key, as at any other page boundary.
+ * its own.  A slice's first leaf has no left sibling and no low key yet: the
+ * low key is the high key of the previous slice's last leaf.  The slice's last
+ * leaf is still open.  So the participant that loads the slice keeps both
+ * leaves in the shared block, not in the file.  This participant also writes a
+ * temporary file, the slice's list, with the downlinks of all leaves except
+ * the first.  The leader goes over the slices in order.  It writes the first
+ * leaf, adds the list to level 1, and adds the next slice's first tuple to the
+ * last leaf.  That tuple becomes the high key, as at any other page boundary.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,8 +43,8 @@ typedef struct BtSliceOut
 } BtSliceOut;
 
 /*
- * BtLoadShared: header of the shared block.  A BtChunk of unused blocks for
- * each participant and nslices BtSliceOuts follow it.  A participant writes its
+ * BtLoadShared: header of the shared block.  Each participant's BtChunk of
+ * unused blocks follows, then nslices BtSliceOuts.  A participant writes its
  * own chunk and slices; the leader reads them after all participants ended.
  */
 typedef struct BtLoadShared
@@ -79,7 +79,7 @@ struct BtLoad
 	/* The current slice, if it will be stitched: */
 	BtSliceOut *out;			/* NULL if no slice will be stitched */
 	int			slice;			/* number of the slice */
-	BufFile    *list;			/* the list of its leaves; NULL if empty */
+	BufFile    *list;			/* list of the slice's leaves; NULL if empty */
 
 	int64		all_tuples;		/* tuples expected from all participants */
 	int64		tuples;			/* tuples that this participant added */
@@ -496,8 +496,8 @@ btload_end(BtLoad *load)
  */
 
 /*
- * Write the held-back first leaf of a slice, and add the slice's list to level
- * 1.  Sets leaf->lowkey to the low key of the slice's last leaf.
+ * Write a slice's first leaf from the shared block, and add the slice's list
+ * to level 1.  Sets leaf->lowkey to the low key of the slice's last leaf.
  */
 static void
 stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
@@ -527,7 +527,7 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 	BufFileClose(list);
 }
 
-/* Reopen the held-back last leaf of a slice. */
+/* Reopen a slice's last leaf, which is in the shared block. */
 static void
 stitch_reopen(BtLevel *leaf, BtSliceOut *out, BlockNumber leftblk)
 {

@@ -73,9 +73,9 @@ btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno, uint32 level)
 
 /*
  * True if nbtree's rules allow adding a tuple of 'size' bytes to the page.  A
- * leaf keeps room for the heap TID that its high key may need.  The fillfactor
- * is a soft limit: a page with fewer than two items ignores it.  The last
- * item's posting list does not count, because a high key has no posting list.
+ * leaf keeps room for the heap TID that its high key may need.  A page with
+ * fewer than two items ignores the fillfactor.  For the fillfactor, the last
+ * item's posting list counts as free space: a high key has no posting list.
  */
 static inline bool
 has_room(const BtRules *rules, const BtOpenPage *open, Size size)
@@ -428,8 +428,8 @@ take_back(BtOpenPage *open)
 }
 
 /*
- * Start a posting list with the heap TID of the base tuple, which the caller
- * put in pending->base.
+ * The caller put a base tuple in pending->base.  Start a posting list with the
+ * heap TID of this base tuple.
  */
 static inline void
 begin_list(BtPending *pending, Size keysize)

@@ -78,7 +78,7 @@ extern void btpage_rules(BtRules *rules, Relation heap, Relation index,
 						 bool allequalimage);
 
 /*
- * btpage_open makes 'buffer' an empty page of this level, without sibling
+ * btpage_open makes 'buffer' an empty page of level 'level', without sibling
  * links.  The caller will write the page to block 'blkno'.
  */
 extern void btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno,

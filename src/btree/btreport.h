@@ -54,14 +54,14 @@ extern const char *btreport_describe(const Team *team, const char *source,
 									 Relation index);
 
 /*
- * btreport_publish replaces the session's last report of this kind with a
+ * btreport_publish replaces the session's last report of kind 'kind' with a
  * report on all participants.  Call it after team_finish.
  */
 extern void btreport_publish(BtReportKind kind, Relation index,
 							 const Team *team, bool scanned_before);
 
 /*
- * btreport_last returns the session's last report of this kind, or NULL if
+ * btreport_last returns the session's last report of kind 'kind', or NULL if
  * there is none.  The report is valid until the next report.  If SET ROLE or
  * SET SESSION AUTHORIZATION changed the user after the report, btreport_last
  * returns NULL, so that users of a pooled connection cannot read names and

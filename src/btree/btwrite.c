@@ -15,7 +15,7 @@
  * that checkpoint does not replay earlier WAL.  If the server skips WAL
  * (wal_level = minimal), commit syncs the file.  If a checkpoint began after a
  * batch's WAL record and before the write of the batch's pages,
- * log_and_write_pages() logs and writes them again.
+ * log_and_write_pages() logs and writes these pages again.
  *
  *-------------------------------------------------------------------------
  */
@@ -46,7 +46,7 @@
 #define CHUNK_PART		16
 #define MAX_CHUNK		(2 * BTWRITE_BATCH)
 
-/* Per participant: maximum number of file blocks beyond the blocks taken. */
+/* Per participant: maximum number of blocks that blocks_ahead() returns. */
 #define MAX_AHEAD		(4 * MAX_CHUNK)
 
 /* Number of page buffers to allocate at a time. */
@@ -105,9 +105,9 @@ btwrite_release_buffer(BtWriter *writer, Page page)
 }
 
 /*
- * Returns the number of blocks that the file should have beyond the blocks
- * taken.  Only three quarters of at_least count, because participants may hold
- * blocks for tuples that they did not report yet.
+ * Returns the number of blocks that the file should have beyond its first
+ * 'taken' blocks.  Only three quarters of at_least count, because participants
+ * may hold blocks for tuples that they did not report yet.
  */
 static BlockNumber
 blocks_ahead(const BtWriter *writer, BlockNumber taken)
@@ -375,10 +375,10 @@ write_pages(BtWriter *writer)
  *
  * GetRedoRecPtr() reads a copy that the checkpointer sets a moment after the
  * redo pointer itself.  The delay does no harm: a backup copies files only
- * after the whole checkpoint.  Both processes hold the copy's spinlock for the
- * access, so a checkpointer that sets the copy after this process read it also
- * sees the written pages, and so does the backup.  The barrier alone would not
- * ensure this.
+ * after the whole checkpoint.  The checkpointer and this process hold the
+ * copy's spinlock while they access the copy, so a checkpointer that sets the
+ * copy after this process read it also sees the written pages, and so does the
+ * backup.  The barrier alone would not ensure this.
  */
 static void
 log_and_write_pages(BtWriter *writer)

@@ -57,7 +57,7 @@ typedef struct BtFileShared
 	XLogRecPtr	redo;			/* redo pointer before any page is logged */
 	bool		use_wal;		/* RelationNeedsWAL() in the leader */
 	int			nparticipants;	/* number of participants that write */
-	pg_atomic_uint64 nblocks;	/* number of blocks taken */
+	pg_atomic_uint64 nblocks;	/* number of blocks that participants took */
 	pg_atomic_uint32 size;		/* file size in blocks, if there are several
 								 * writers; set under the extension lock */
 	pg_atomic_uint64 returned;	/* a returned chunk, or 0 */

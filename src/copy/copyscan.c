@@ -8,8 +8,8 @@
  * differences.  First, the scan locks each page once, and decides under this
  * lock which of the page's row versions to copy.  Second, it converts row
  * versions to their form in the new table: it nulls dropped columns and fills
- * in columns added later.  Every participant can convert row versions, but the
- * leader alone may have to write them, in the next phase.
+ * in columns added later.  Every participant can convert row versions, but in
+ * the next phase the leader may have to write them alone.
  *
  * Every participant can write most row versions, wherever there is room.  But
  * some row versions are linked by TID, and some need rows in a TOAST table.  If

@@ -149,7 +149,7 @@ copywrite_begin_slice(CopyWriter *writer, int slice)
 	writer->out.alone = false;
 }
 
-/* Set a tuple's header as rewrite_heap_tuple() would, but not t_ctid. */
+/* Set a tuple's header, except t_ctid, as rewrite_heap_tuple() would. */
 static inline void
 settle(const CopyRules *rules, HeapTupleHeader tuple)
 {
@@ -181,8 +181,8 @@ copywrite_add(CopyWriter *writer, HeapTuple tuple)
 
 /*
  * All pages of the slice are filled.  Publish the start of the next slice
- * before writing the pages.  If there are only a few pages, write them first:
- * writing them is as fast as extending the file.
+ * before writing the pages.  If there are only a few pages, write them before
+ * publishing, because writing them is as fast as extending the file.
  */
 void
 copywrite_end_slice(CopyWriter *writer)

@@ -465,13 +465,13 @@ will_follow(Relation heap, Oid index_oid)
 }
 
 /*
- * Open the indexes that the statement will build after 'index', or will copy,
- * store them in 'candidates', and return their number.  An index that another
- * session locked ends the list.  ptsort must not wait for a lock earlier than
- * the server does, and without a lock ptsort cannot see which functions the
- * build calls.  An index whose build may run user code also ends the list: the
- * code might write to the table between the scan and the builds that use the
- * scan's runs.
+ * Open the indexes that the statement will build or copy after 'index', store
+ * them in 'candidates', and return their number.  An index that another session
+ * locked ends the list.  ptsort must not wait for a lock earlier than the
+ * server does, and without a lock ptsort cannot see which functions the build
+ * calls.  An index whose build may run user code also ends the list: the code
+ * might write to the table between the scan and the builds that use the scan's
+ * runs.
  */
 static int
 open_candidates(Relation heap, Relation index, Relation *candidates)

@@ -65,8 +65,8 @@ functions_in(uint32 size)
 }
 
 /*
- * ptsort_get_api: see PtSortGetApi in ptsort.h.  New releases with the same
- * version only append functions, so a smaller table is a prefix of this table.
+ * ptsort_get_api: see PtSortGetApi in ptsort.h.  Releases with equal interface
+ * versions only append functions, so a smaller table is a prefix of this table.
  */
 const PtSortApi *
 ptsort_get_api(uint32 version, uint32 size)

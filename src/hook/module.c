@@ -151,9 +151,9 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 }
 
 /*
- * Add a participant to the total.  Participants work at the same time, so the
- * total row has the longest time of a participant, and the sums of all other
- * columns.
+ * Add a participant to the total.  Participants work in parallel, so each time
+ * in the total row is the longest that a participant took; other columns are
+ * sums.
  */
 static void
 add_to_total(TeamSlot *total, const TeamSlot *slot)

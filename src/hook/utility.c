@@ -4,15 +4,15 @@
  *	  The running utility statement, and its options for index builds.
  *
  * The server has no option WITH (parallel_workers = N) for an index.  So the
- * ProcessUtility hook removes the option from the statement, and keeps it in a
- * StmtContext while the statement runs.  Nested statements (of functions in an
- * index expression, of event triggers) have contexts that hide the outer
- * request.
+ * ProcessUtility hook removes the option from the statement, and keeps the
+ * option's N, the request, in a StmtContext while the statement runs.  Nested
+ * statements (of functions in an index expression, of event triggers) have
+ * contexts that hide the outer statement's request.
  *
  *	CREATE INDEX			The request applies to every index that the
  *							statement builds: several on a partitioned table.
- *	CREATE TABLE			The server builds the constraints by CREATE INDEX
- *							statements, which it passes to ProcessUtility.
+ *	CREATE TABLE			The server passes a CREATE INDEX statement to
+ *							ProcessUtility for each constraint's index.
  *	ALTER TABLE				The server builds the indexes of the constraints
  *							without another ProcessUtility call.  The context
  *							has each constraint's request with the columns
@@ -60,7 +60,7 @@ static StmtContext *current_stmt = NULL;
 
 static ProcessUtility_hook_type next_ProcessUtility;
 
-/* Returns the option's value; checks and errors are as for the table option. */
+/* Returns the option's value.  Raises the same errors as the table option. */
 static int
 parse_workers(DefElem *option)
 {
@@ -205,8 +205,8 @@ visit_alter_table(AlterTableStmt *alter, StmtContext *stmt)
 
 /*
  * Fill in the context of a statement, and move the statement's options there.
- * Returns false if the statement needs no context: it contains no request,
- * copies no tables and does not build all indexes of a table.  A nested
+ * Returns false if the statement contains no request, copies no tables and does
+ * not build all indexes of a table, and so needs no context.  A nested
  * statement always needs its own context, to hide the outer request.
  */
 static bool

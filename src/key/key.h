@@ -51,7 +51,7 @@ typedef struct PtSortKey
 								 * result; until then words decide less, but
 								 * do not contradict the order */
 	Size		limit;			/* bytes that learning may use; the result
-								 * needs less */
+								 * needs fewer */
 	KeyPack		pack;			/* used if 'exact', or to pack several
 								 * columns; otherwise empty */
 	SortKeyWord word;			/* word of a key that is not packed, or the
@@ -60,8 +60,8 @@ typedef struct PtSortKey
 								 * first to order tuples with equal words (see
 								 * key_string); -1: no column */
 	TextForm	string_form;	/* form of string_column's values */
-	bool		string_decides; /* true if equal strings, even if padded with
-								 * zeros, mean that all columns are equal */
+	bool		string_decides; /* true if equal zero-padded strings mean that
+								 * all columns are equal */
 	CompareFailure failure;		/* what the key does if a collation
 								 * contradicts its tables.  Callers may set
 								 * 'restartable'.  They may set 'full'

@@ -171,7 +171,7 @@ typedef struct KeyPack
 								 * tail's word */
 	TupleDesc	desc;			/* exact pack: descriptor of its tuples */
 	Size		size;			/* exact pack: bytes of a tuple without nulls */
-	uint64		null_bits[KEY_ENTRY_WORDS]; /* the null bits in the entry */
+	uint64		null_bits[KEY_ENTRY_WORDS]; /* mask of an entry's null bits */
 	uint64		not_null[KEY_ENTRY_WORDS];	/* the null bits of an entry
 											 * without nulls */
 	KeyField	fields[KEY_PACK_MAX_FIELDS];

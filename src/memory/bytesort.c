@@ -259,7 +259,7 @@ static void sort_from(const ByteSort *sort, uint64 *entries, int64 n, int at);
 static void
 sort_group(const ByteSort *sort, uint64 *entries, int64 n, int at)
 {
-	/* finding the prefix does not pay for the few strings of sort_few */
+	/* for the few strings of sort_few, finding the prefix does not pay */
 	if (n > FEW_STRINGS)
 		at = shared_by_all(sort, entries, n, at);
 	sort_from(sort, entries, n, at);

@@ -14,8 +14,8 @@
 
 /*
  * entrysort orders n entries, which the caller passes in input order.  For a
- * stable sort of images that are not inline, the caller must also set the
- * places of the images in es->order and provide scratch for n entries.
+ * stable sort of images that are not inline, the caller must also store the
+ * images' places in es->order and provide scratch for n entries.
  */
 extern void entrysort(const EntrySort *es, uint64 *entries, int64 n);
 

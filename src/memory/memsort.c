@@ -19,7 +19,7 @@
  * scratch array of that size: sorts of few entries, if there is room; sorts
  * that need not have all of their tuples in memory (full_scratch); and stable
  * sorts.  With that array the radix sort is stable, so a stable sort need not
- * sort entries with equal words by their places.
+ * sort entries with equal words by the places of their images.
  *
  * memsort fills chunks strictly in the order of their list, so the places of
  * tuples show the order in which the caller put the tuples.
@@ -53,8 +53,8 @@
 /*
  * Up to MUCH_MEMORY bytes of entries get scratch of equal size, if there is
  * room.  An array of at least MUCH_MEMORY bytes gets large pages.  Only a chunk
- * for a single tuple is larger than MUCH_MEMORY: populate() takes time for all
- * pages of a chunk, even if few tuples follow.
+ * for a single tuple is larger than MUCH_MEMORY, because populate() takes time
+ * for all pages of a chunk, even if few tuples follow.
  */
 #define MUCH_MEMORY		(4 * 1024 * 1024)
 

@@ -92,8 +92,8 @@ extern int64 memsort_allocated(const MemSort *ms);
 extern int64 memsort_tuple_cost(const MemSort *ms);
 
 /*
- * memsort_narrow drops the second word of all entries.  The order must already
- * have only one word.
+ * memsort_narrow drops the second word of all entries.  ms->order->nwords must
+ * already be 1.
  */
 extern void memsort_narrow(MemSort *ms);
 

@@ -148,8 +148,8 @@ sort_many(TieSort *sort, uint64 *addresses, int64 n, int stride,
 }
 
 /*
- * If the tuples at addresses 'stride' words apart are in strictly descending
- * order, reverse the addresses.  Comparing stops at the first misplaced tuple.
+ * If the tuples are in strictly descending order, reverse the addresses, which
+ * lie 'stride' words apart.  Comparing stops at the first misplaced tuple.
  */
 static bool
 reverse_descending(TieSort *sort, uint64 *addresses, int64 n, int stride)

@@ -10,8 +10,8 @@
  * always decide this comparison.  If words are expensive (words of a learned
  * code, or ICU sort keys), the sort compares values and makes words only for
  * the tuples that it keeps.  The server's heap copies and compares every whole
- * tuple, and makes more comparisons than ptsort does for each tuple that enters
- * the heap.
+ * tuple.  For each tuple that enters the heap, the server makes more
+ * comparisons than ptsort.
  *
  * If the tuples within the bound do not fit in memory, the sort spills like any
  * other sort, but no run has more tuples than the bound.  After the first run

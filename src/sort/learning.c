@@ -4,9 +4,9 @@
  *	  Decides whether, when and from which tuples a sort's key learns.
  *
  * Until a key that learns (key.h) has a code, its words are 0 or decide fewer
- * comparisons.  When enough tuples are in memory, the sort shows the key a
- * sample and makes the words of all tuples again.  The key does not learn from
- * the first few tuples: in an ordered table, these tuples differ from the rest.
+ * comparisons than later.  When enough tuples are in memory, the sort shows
+ * the key a sample and makes all tuples' words again.  The key does not learn
+ * from the first few tuples: in an ordered table, these differ from the rest.
  *
  * In a parallel sort, the first participant with enough tuples learns for all
  * participants, because words of different codes cannot be compared.  A

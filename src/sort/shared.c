@@ -25,7 +25,7 @@
  */
 #define CHECK_MS	1000
 
-/* A participant fills its slot and sets 'done'; then all may read the slot. */
+/* Any process may read a slot that a participant filled and marked 'done'. */
 typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
@@ -92,7 +92,7 @@ shared_slices(int processes)
 	return processes <= 64 ? SLICES_EACH * processes : Max(512, processes);
 }
 
-/* Maximum number of runs of all participants, but each may have one run. */
+/* Maximum number of runs of all participants; each may always have one run. */
 #define MAX_SHARED_RUNS	128
 
 int
@@ -179,10 +179,10 @@ look(PtSortShared *shared)
 }
 
 /*
- * Raise an error if the leader's transaction ended, because no process will
- * plan or learn then.  A leader first terminates the workers that it knows, but
- * it may not know all: RegisterDynamicBackgroundWorker() can run out of memory
- * after it registered a worker and before it returns the handle.
+ * Raise an error if the leader's transaction ended: then no process will plan
+ * slices or learn.  A leader first terminates the workers that it knows, but
+ * may not know all workers: RegisterDynamicBackgroundWorker() can run out of
+ * memory after it registered a worker and before it returns the handle.
  */
 static void
 check_abandoned(bool abandoned)
@@ -338,7 +338,7 @@ shared_attach(PtSortShared *shared, dsm_segment *segment)
 	stamp_check(&shared->stamp);
 	SharedFileSetAttach(&shared->fileset, segment);
 
-	/* trusting more collations than the leader would change a worker's words */
+	/* words would differ if a worker trusted more collations than the leader */
 	ptsort_distrusted = shared->distrusted;
 	ptsort_report_to = &shared->contradicted;
 	on_dsm_detach(segment, stop_reports, (Datum) 0);
@@ -499,9 +499,9 @@ check_participants(PtSortShared *shared, int participants,
 }
 
 /*
- * Prevent more processes from joining, after all participants announced their
- * runs.  If more participants joined than the leader expects, raise an error,
- * because the result would lack tuples.
+ * After all participants announced their runs, prevent more processes from
+ * joining.  If more participants joined than the leader expects, raise an
+ * error, because the result would lack tuples.
  */
 static void
 collect(PtSortShared *shared, int participants)

@@ -85,7 +85,7 @@ extern const RunDesc *shared_runs(PtSortShared *shared, int participant,
 /*
  * shared_slice returns the start of a slice: a position (run.h) in each run,
  * ordered by participant and run.  *shared_slice_start is the number of tuples
- * before the slice.  After the last, an empty slice begins at the runs' ends.
+ * before the slice.  An empty slice after the last begins at the runs' ends.
  */
 extern int64 *shared_slice(PtSortShared *shared, int slice);
 extern int64 *shared_slice_start(PtSortShared *shared, int slice);

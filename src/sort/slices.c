@@ -60,7 +60,7 @@
 typedef struct Candidate
 {
 	uint64		words[PTSORT_MAX_WORDS + 1];
-	double		fraction;		/* fraction of its run's tuples before it */
+	double		fraction;		/* fraction of 'run' before the sample */
 	int			run;
 	int64		position;
 	double		middle;			/* estimated number of tuples of 'run' before
@@ -272,7 +272,7 @@ copy_cut(Cut *target, const Cut *source, int nruns)
 
 /*
  * Improve a cut until about 'target' tuples come before it.  In each run, only
- * the samples from low to high - 1 can be at the target.  The loop tries the
+ * the samples from low to high - 1 can make a better cut.  The loop tries the
  * middle sample of the run with the most remaining samples.
  */
 static void

@@ -46,7 +46,7 @@ entries_budget(PtSort *sort)
 {
 	int64		others = sort_other_memory(sort) + learning_memory(sort);
 
-	/* lists of extents and samples may need a block, and the edges another */
+	/* one block for lists of extents and samples, and one for the edges */
 	if (!sort->run_is_open)
 		others += sort->write_buffer + RUN_WRITER_MEMORY + 2 * SORT_BLOCK;
 	return Min(Max(sort->options.budget - others,

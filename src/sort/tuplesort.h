@@ -133,8 +133,8 @@ extern void sort_note_memory(PtSort *sort);
 /*
  * sortput.c
  *
- * sort_reserve may make the key learn, so a caller whose key learns must make
- * words after it called sort_reserve.  Instead of sort_reserve, sort_commit
+ * sort_reserve may make the key learn, so a caller whose key learns must call
+ * sort_reserve before making words.  Instead of sort_reserve, sort_commit
  * and sort_put, ptsort's own variants call sort_place, sort_add and
  * sort_put_entry.  If memory has room, these three functions run inline, so
  * that adding a tuple costs little more than copying it.
@@ -246,7 +246,7 @@ sort_put_entry(PtSort *sort, const uint64 *entry)
 }
 
 /*
- * sort_entries_in_memory sorts the tuples in memory.  Before that, it ends
+ * sort_entries_in_memory sorts the tuples in memory.  Before sorting, it ends
  * learning, unless memory holds all tuples and the tuples came in order.
  */
 extern void sort_entries_in_memory(PtSort *sort);
@@ -322,7 +322,7 @@ extern void sort_begin_run(PtSort *sort, RunWriter *writer);
  * budget is larger than a short run needs.  sort_run_memory returns the bytes
  * of entries worth collecting in memory for one run.  sort_short_runs_memory
  * returns the bytes of entries that fit the maximum number of short runs.  In
- * sorts without short runs the last two functions return PG_INT64_MAX.
+ * sorts without short runs, the last two functions return PG_INT64_MAX.
  */
 extern bool sort_wants_short_runs(const PtSort *sort);
 extern int64 sort_short_runs_memory(const PtSort *sort);

@@ -4,8 +4,8 @@
  *	  A run: one sorted sequence of tuples on a tape, with its sparse index.
  *
  * A writer writes each full frame to the tape immediately, and a reader has
- * one frame in memory in addition to the tape's buffer.  The memory of writer
- * and reader does not depend on the length of the run.
+ * one frame in memory in addition to the tape's buffer.  The memory of a writer
+ * or reader does not depend on the length of the run.
  *
  * A reader checks sizes and offsets from a temporary file before using them, so
  * that a damaged file causes an error and not a crash.
@@ -23,7 +23,7 @@
 /*
  * A frame is full when its rests (frame.h) have FRAME_RESTS bytes.  While a
  * frame has fewer than FRAME_MIN_ENTRIES images, its rests may grow to
- * STAGE_RESTS bytes, so that its header is not too large in proportion.
+ * STAGE_RESTS bytes, so that the header is not too large a part of the frame.
  */
 #define FRAME_RESTS		3072
 #define FRAME_MIN_ENTRIES	8

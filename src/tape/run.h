@@ -13,12 +13,12 @@
  * the start of the next frame are one place with two positions.  A record's own
  * position, see run_current, has the offset of the record's frame.)
  *
- * Zero bytes in place of a frame's header mean that the next frame begins with
- * the next block (see splice.c).
+ * Zero bytes in place of a frame's header mean that the next frame begins at
+ * the start of the next block (see splice.c).
  *
- * The sparse index of a run has samples at equal distances: words and their
- * position.  slices.c uses the samples to cut the final merge.  The index is in
- * memory.  run_export stores it with the run, and importers may skip the index.
+ * A run's sparse index has samples (words and position of a record) at equal
+ * distances.  slices.c uses the samples to cut the final merge.  The index is
+ * in memory.  run_export stores it with the run; importers may skip the index.
  *
  *-------------------------------------------------------------------------
  */
@@ -80,7 +80,7 @@ typedef struct Run
 	int64		max_samples;	/* maximum number of samples */
 	uint64	   *first;			/* copy of the first tuple, or NULL: words,
 								 * then the image */
-	uint64	   *last;			/* copy of the last tuple, in the same form */
+	uint64	   *last;			/* the last tuple, in the form of 'first' */
 } Run;
 
 /* Writes one run. */

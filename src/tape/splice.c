@@ -22,7 +22,7 @@
 #include "lib/binaryheap.h"
 #include "tape/run.h"
 
-/* Add the sparse index of the next run, whose tape now begins at 'offset'. */
+/* Append the samples of the next run, whose tape now begins at 'offset'. */
 static void
 append_samples(Run *run, const Run *next, int64 offset)
 {
@@ -109,7 +109,7 @@ compare_last(Datum a, Datum b, void *arg)
 
 /*
  * splice_runs for a stable sort.  A later run may come before an earlier run
- * only if the two have no equal tuples.
+ * only if no tuple of one run equals a tuple of the other run.
  */
 static int
 splice_neighbours(SortOrder *order, Run **runs, int nruns)

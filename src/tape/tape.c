@@ -580,7 +580,7 @@ find_extent(const Tape *tape, int64 logical)
 	return low;
 }
 
-/* Read consecutive logical blocks of the tape to 'target'. */
+/* Read consecutive logical blocks of the tape into 'target'. */
 static void
 read_blocks(Tape *tape, int64 logical, int64 nblocks, char *target)
 {

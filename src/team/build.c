@@ -173,7 +173,7 @@ count_tuples(Build *build)
 		pgstat_progress_update_multi_param(lengthof(params), params, values);
 }
 
-/* Report the matching phase of a btree build to the progress view. */
+/* Report 'phase' to the progress view, as a phase of a btree build. */
 void
 build_enter_phase(Team *team, TeamPhase phase)
 {

@@ -68,7 +68,7 @@ extern void build_check(const Build *build, const char *reader);
 
 /*
  * build_scan passes this process's part of the table to the targets, and stores
- * the counts in team.slot.  targets[0] is the index that the team builds.
+ * the row and block counts in team.slot.  targets[0] is the team's index.
  */
 extern void build_scan(Build *build, HeapScanTarget *targets, int ntargets);
 

@@ -30,8 +30,8 @@ typedef enum HeapVerdict
 } HeapVerdict;
 
 /*
- * HeapJudge: a scan and its current page.  Callers zero it, and then set the
- * fields before 'scan'.
+ * HeapJudge: a scan and its current page.  Callers zero the struct, and then
+ * set the fields before 'scan'.
  */
 typedef struct HeapJudge
 {
@@ -39,8 +39,8 @@ typedef struct HeapJudge
 	bool		progress;		/* report the progress of the scan */
 	int			total_param;	/* progress parameter: blocks in total */
 	int			done_param;		/* progress parameter: blocks scanned */
-	uint32		reach;			/* prefetch a tuple's header, and its data at
-								 * this offset in the tuple */
+	uint32		reach;			/* prefetch each tuple's header, and the data
+								 * at this offset in the tuple */
 	bool		find_roots;		/* find the roots of heap-only tuples */
 	int			shares;			/* see heapread_begin */
 

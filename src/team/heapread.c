@@ -14,20 +14,20 @@
  * it can change the page.  The server relies on these facts, too, when it reads
  * a block.  To keep the blocks out of buffers during the copy, the copying
  * process locks the blocks' partitions of the buffer mapping in shared mode.
- * Under these locks it looks up and copies the blocks.  It acquires the locks
- * in ascending order, as the server does (BufferAlloc, DropRelationBuffers).
+ * Under these locks it copies the unbuffered blocks.  It acquires the locks in
+ * ascending order, as the server does (BufferAlloc, DropRelationBuffers).
  *
  * Other processes need these locks in exclusive mode for each page that they
  * read into a buffer.  So the copying process must not wait for the device
  * while it holds the locks, and copies only blocks that are in the system's
  * cache (RWF_NOWAIT).  It stops copying for a while if another process waits
- * for a lock.  The server's own functions read all other pages:
+ * for one of these locks.  The server's own functions read all other pages:
  *
  * - blocks that are in a buffer, or not in the system's cache
  * - pages whose checksum or header is wrong: the server reports or repairs them
  * - pages on which the scan must set hint bits (heapread_pin)
- * - tables in local buffers, and tables so small that the server's scan would
- *	 leave them in shared buffers for the next query
+ * - pages of tables in local buffers, and of tables so small that the server's
+ *	 scan would leave them in shared buffers for the next query
  *
  * On 17 and later the server's scan has a stream that reads ahead.  A scan that
  * began to use the stream cannot leave it.  So after the first block outside
@@ -55,17 +55,17 @@
 /* Number of blocks to copy at a time: they fit in the second-level cache */
 #define BATCH		16
 
-/* Number of batches to read without copying after useless copies */
+/* After useless copies: number of batches to read without copying */
 #define PAUSE		16
 
-/* Maximum number of batches to read without copying while others wait: 64 MB */
+/* If other processes wait: maximum number of batches without copying (64 MB) */
 #define LONG_PAUSE	512
 
 /*
  * Maximum number of blocks of a small table: 64 MB.  The leader begins to scan
- * before the workers do, and sorting its tuples takes longer than scanning
- * them.  Without a limit, the leader would scan most of a small table and then
- * sort while the workers wait.
+ * before the workers do, and sorting tuples takes longer than scanning them.
+ * Without a limit, the leader would scan most of a small table and then sort
+ * while the workers wait.
  */
 #define SMALL_TABLE	8192
 
@@ -102,7 +102,7 @@ struct HeapReader
 
 /*
  * Returns the next block, or InvalidBlockNumber after the last block.  The
- * fields of the server's scan contain the position.
+ * fields of the server's scan contain the current position.
  */
 static BlockNumber
 next_block(HeapScanDesc scan)
@@ -141,7 +141,7 @@ next_block(HeapScanDesc scan)
 
 /*
  * True if the reader took its share of the blocks.  No other process can read
- * the rest of a chunk of the parallel scan, so the reader takes whole chunks.
+ * the rest of this process's chunk, so the reader takes whole chunks.
  */
 static bool
 has_share(const HeapReader *reader)
@@ -182,8 +182,8 @@ fill_batch(HeapReader *reader)
 #ifdef RWF_NOWAIT
 
 /*
- * Beginning with the i-th block, returns the number of blocks that are
- * consecutive and in one segment of the file.
+ * Returns the number of blocks, from the i-th on, that are consecutive and in
+ * one segment of the file.
  */
 static int
 neighbours(const HeapReader *reader, int i)
@@ -275,7 +275,7 @@ copy_cached(HeapReader *reader, int i, int n)
 
 /*
  * Copy n consecutive blocks, beginning with the i-th, except blocks in buffers.
- * Returns false if it stopped at a block that is not in the system's cache.
+ * Returns false if the copy ended before a block outside the system's cache.
  */
 static bool
 copy_neighbours(HeapReader *reader, int i, int n)
@@ -394,7 +394,7 @@ heapread_begin(HeapScanDesc scan, int shares)
  * useless.  Most are useless in the first scan of a newly loaded table: that
  * scan must set hint bits on every page.  Also begin a pause if other processes
  * waited for the last batch's locks, because those processes read pages, too.
- * If processes wait again after this pause, the next is twice as long.
+ * If processes wait again after this pause, the next pause is twice as long.
  */
 static void
 begin_pause(HeapReader *reader)

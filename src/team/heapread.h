@@ -31,7 +31,7 @@ typedef struct HeapPage
  * heapread_begin returns a reader for a scan.  The reader is in the current
  * memory context.  The caller begins the scan, but reads nothing from it.  If
  * 'shares' is not 0 and the table is small (SMALL_TABLE), the reader ends after
- * one of this number of equal shares; other processes must read the rest.
+ * 1/'shares' of the blocks; other processes must read the rest.
  */
 extern HeapReader *heapread_begin(HeapScanDesc scan, int shares);
 

@@ -10,7 +10,7 @@
  *
  * The scan emits no tuple before it judged the whole page.  So if a tuple needs
  * a warning or a wait, because another transaction is inserting or deleting it,
- * the server's own scan can process this page.  (Most tables have no tuple of
+ * the server's own scan can process the page.  (Most tables have no tuple of
  * this kind, because the build's lock excludes other writers.  Exceptions are
  * tables whose writers release their locks before they commit.)
  *
@@ -76,8 +76,8 @@ typedef struct WalkColumn
  * HeapColumns: a plan to extract an index's values from a tuple.  A slot
  * extracts all columns up to the last needed one; the plan extracts only the
  * index's columns, mostly from known offsets.  The first nfixed columns have
- * fixed lengths, so in a tuple without NULLs their offsets are known and the
- * walk starts after them. 'columns' ends with the last needed column.
+ * fixed lengths, so without NULLs their offsets are known and walk_columns()
+ * starts after them.  'columns' ends with the last needed column.
  */
 typedef struct HeapColumns
 {

@@ -33,8 +33,8 @@ typedef struct HeapScanTarget
 /*
  * heapscan_build passes the tuples of this process's part of the table to the
  * callback of each target, a page at a time, and counts live rows.  'shares'
- * limits this process's part of a small table (heapread_begin).  If
- * 'parallel' is NULL, it scans the whole table with 'snapshot'.  The scan's
+ * limits this process's part of a small table (heapread_begin).  If 'parallel'
+ * is NULL, heapscan_build scans the whole table with 'snapshot'.  The scan's
  * snapshot is SnapshotAny or, for CONCURRENTLY, a registered MVCC snapshot.  If
  * 'progress' is true, heapscan_build reports the blocks to the progress view.
  * It returns the number of blocks read, or InvalidBlockNumber if the server's
@@ -50,7 +50,7 @@ extern BlockNumber heapscan_build(Relation heap, HeapScanTarget *targets,
 
 /*
  * heapscan_is_shareable returns true if a scan of this table can have more than
- * one target.  If there are several, no target may have expressions or a
+ * one target.  If there are several targets, none may have expressions or a
  * predicate, or be built CONCURRENTLY.
  */
 extern bool heapscan_is_shareable(Relation heap);

@@ -28,7 +28,7 @@
 #include "utils/snapmgr.h"
 #include "variant/variants.h"
 
-/* Maximum size of the argument, which the leader copies for the workers */
+/* Maximum size of PtParallelRequest.arg, which the leader copies for workers */
 #define MAX_ARG_SIZE		((Size) MaxAllocSize)
 
 /*

@@ -73,7 +73,7 @@ enter_phase(Team *team, TeamPhase phase)
  * Leader: start
  */
 
-/* Returns the number of slices for this many processes. */
+/* Returns the number of slices for the given number of processes. */
 static int
 count_slices(const Team *team, int processes)
 {
@@ -318,10 +318,11 @@ team_leave(Team *team)
 /*
  * Returns the bytes of the budget that a sort in this role gets.  Sorts that
  * run at the same time have equal shares.  Each process that puts tuples has
- * one or more of these sorts; each process that may read slices has one.  (A
- * worker divides by the number of planned processes, because it does not know
- * how many workers started.)  A SERIAL sort is alone, and a LEADER sort begins
- * after the sorts that wrote the runs, so both roles have the whole budget.
+ * one or more WORKER sorts; each process that may read slices has one SLICE or
+ * SLICE_LEADER sort.  (A worker divides the budget by the number of planned
+ * processes, because it does not know how many workers started.)  A SERIAL sort
+ * is alone, and a LEADER sort begins after the sorts that wrote the runs, so
+ * both roles have the whole budget.
  */
 static int64
 share_of_budget(const Team *team, PtSortRole role)
@@ -409,7 +410,7 @@ fill(Team *team)
 
 /*
  * Put and sort this process's tuples.  If there are workers, also announce the
- * runs.  After that, the leader may read the counts in the slot.
+ * runs.  After the announcement, the leader may read the counts in the slot.
  */
 static void
 work(Team *team)
@@ -430,7 +431,7 @@ work(Team *team)
 		sort_end(team->sort);
 }
 
-/* Add the statistics of another sort in this or another process. */
+/* Add the statistics of a sort, in this or another process, to 'sum'. */
 static void
 add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 {
@@ -496,9 +497,9 @@ team_sort(Team *team, int workers)
 
 /*
  * Add to the slot the statistics of the sort that this process read, and the
- * collation for which the sort failed, if any.  A serial team reads the same
- * sort that received the tuples, so the statistics of that sort replace those
- * in the slot.
+ * collation for which the sort failed, if any.  A team with a SERIAL sort reads
+ * the same sort that received the tuples, so this sort's statistics replace the
+ * statistics in the slot.
  */
 static void
 count_reading(Team *team)

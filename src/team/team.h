@@ -236,8 +236,8 @@ extern PtSortOptions team_options(const Team *team, PtSortRole role,
 								  PtSortShared *sort_shared);
 
 /*
- * team_shares returns the number of processes that scan the table, in the
- * leader of a parallel scan, or 0.  See heapread_begin.
+ * In the leader of a parallel scan, team_shares returns the number of processes
+ * that scan the table.  Otherwise it returns 0.  See heapread_begin.
  */
 static inline int
 team_shares(const Team *team)

@@ -50,8 +50,8 @@
 #define ALIKE_FRACTION		1000
 
 /*
- * Number of characters that the model counts per word.  It counts one in
- * WHOLE_STRINGS strings to the end: a word may hold much of a long path.
+ * Number of characters that the model counts per word.  In one of WHOLE_STRINGS
+ * strings the model counts all characters: a word may hold much of a long path.
  */
 #define COUNTED_CHARACTERS	32
 #define WHOLE_STRINGS		8

@@ -4,23 +4,23 @@
  *	  Order-preserving compression of strings into sort key words.
  *
  * Two keys may differ only after many bytes: URLs share hosts, paths share
- * directories, names share first names.  Thousands of keys may then share the
- * first eight bytes of the string or of its sort key.  For most collations of
- * the C library the server has no abbreviated keys at all.  So ptsort
- * compresses strings before it truncates them.  It learns a code from the first
- * strings of a sort, and predictable characters then take almost no bits.  Two
- * words hold 40 to 60 characters of a URL; with plain weights they would hold
- * only about 20.
+ * directories, names share first names.  Thousands of strings, or their sort
+ * keys, may then share the first eight bytes.  For most collations of the C
+ * library the server has no abbreviated keys at all.  So ptsort compresses
+ * strings before it truncates them.  It learns a code from the first strings of
+ * a sort, and predictable characters then take almost no bits.  Two words hold
+ * 40 to 60 characters of a URL; with plain weights they would hold only about
+ * 20.
  *
  * The code is an arithmetic code without the last step, which would choose the
  * shortest number in an interval.  The interval of all strings is 0 to 2^64, or
  * 0 to 2^128 for two words.  The code divides the interval of a string among
  * the strings that extend this string by one character.  The parts have the
  * order of the characters' primary weights (text_symbol.h).  The size of a part
- * is proportional to the frequency of its weight after the two preceding
- * weights (text_model.h).  The words are the lower end of the string's
- * interval, or of the interval of the string's longest prefix that fits into
- * the words.  So words sort like the sequences of weights.
+ * is proportional to the frequency of its character's weight after the two
+ * preceding weights (text_model.h).  The words are the lower end of the
+ * string's interval, or of the interval of the string's longest prefix that
+ * fits into the words.  So words sort like the sequences of weights.
  *
  * In bytewise collations strings sort like their weights, and the code makes
  * one word.  In other collations the weights come from the collation's tables

@@ -27,8 +27,8 @@
  *						collation normalizes
  * numbers				in a numeric collation, several digits form a number
  *
- * Collations that normalize and have letters composed of a Latin letter and a
- * mark contradict themselves; Vietnamese is an example.  If two strings are all
+ * A collation contradicts itself if it normalizes and has letters composed of a
+ * Latin letter and a mark; Vietnamese is an example.  If two strings are all
  * Latin, ICU compares them by a fast path that does not normalize.  This path
  * does not see that one more mark turns a letter into another letter.  ptsort
  * does not use the weights of these collations.
@@ -518,9 +518,9 @@ compare_scripts(const void *a, const void *b)
 }
 
 /*
- * Record contractions and, if 'reorders', the scripts of those with
- * SCRIPT_MARK.  Returns false if ICU fails or the data does not have the
- * expected form.
+ * Record contractions and, if 'reorders' is true, the scripts of contractions
+ * that begin with SCRIPT_MARK.  Returns false if ICU fails or ICU's data do not
+ * have the expected form.
  */
 static bool
 note_contractions(IcuCollation *icu, USet *contractions, bool reorders)
@@ -580,9 +580,7 @@ read_collation(IcuCollation *icu)
 	if (has_attribute(icu, UCOL_ALTERNATE_HANDLING, UCOL_SHIFTED))
 		icu->variable_top = f->ucol_getVariableTop(collator, &error);
 
-	/*
-	 * rank_of() applies the variable top; sort keys must contain all weights
-	 */
+	/* rank_of() applies the variable top; sort keys must have all weights */
 	f->ucol_setAttribute(collator, UCOL_ALTERNATE_HANDLING, UCOL_NON_IGNORABLE,
 						 &error);
 	f->ucol_getContractionsAndExpansions(collator, contractions, NULL, true,

@@ -17,8 +17,8 @@
  * Both passes keep counts of 16 bits in the memory of the model.  The first
  * pass counts contexts in 'tables'.  A count stops at the maximum: a context
  * with this count is certainly frequent enough.  The second pass counts symbols
- * in 'parts'.  When a count reaches the maximum, all counts of its table are
- * halved.  Each occurrence of a symbol counts in one table only.  Finally
+ * in 'parts'.  When a count reaches the maximum, the pass halves all counts of
+ * the table.  Each occurrence of a symbol counts in one table only.  Finally
  * text_model_end adds the counts of longer contexts to those of shorter ones.
  *
  *-------------------------------------------------------------------------
@@ -77,8 +77,8 @@ text_sample_show(TextSample *sample, const char *string, int length)
 }
 
 /*
- * Returns the length of the longest prefix of 'string' that at least this
- * fraction of the sample's strings have.
+ * Returns the length of the longest prefix that 'string' shares with at least
+ * the given fraction of the sample's strings.
  */
 static int
 common_prefix(const TextSample *sample, double fraction, const char *string,

@@ -78,9 +78,9 @@ extern const char *text_sample_next(const TextSample *sample, Size *at,
 									int *length);
 
 /*
- * text_sample_prefix finds the longest prefix that at least this fraction of
- * the sample's strings have.  Returns its length; *prefix points into the
- * sample.  (The search may miss a prefix, because it tries only a few strings.)
+ * text_sample_prefix finds the longest prefix that at least 'fraction' of the
+ * sample's strings have.  Returns its length; *prefix points into the sample.
+ * (The search may miss a prefix, because it tries only a few strings.)
  */
 extern int	text_sample_prefix(const TextSample *sample, double fraction,
 							   const char **prefix);

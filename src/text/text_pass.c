@@ -65,8 +65,8 @@ typedef struct WeightStream
 
 	/* the span that next_element is reading, if any */
 	bool		in_span;
-	int			span;			/* the span's first element, as the C library
-								 * counts */
+	int			span;			/* the span's first element by the C library's
+								 * count */
 	int			left;			/* number of the span's elements to read */
 	int			after;			/* the element after the span, or -1 */
 } WeightStream;
@@ -157,7 +157,7 @@ next_weights(WeightStream *stream)
 
 /*
  * Compare the weights of two streams and advance both past the bytes compared.
- * Where positions count, the weights must have the same length to be equal.
+ * If 'positions' is true, only weights of the same length are equal.
  */
 static inline int
 compare_weights(WeightStream *a, WeightStream *b, bool positions)

@@ -494,9 +494,9 @@ bool		ptsort_use_collation_tables = true;
 
 /*
  * Each process uses compare_both for its first BOTH_FIRST comparisons in a
- * collation.  After that, the process uses it for the first comparison of each
- * sort and for every BOTH_EVERY-th comparison.  (Using compare_both BOTH_FIRST
- * times in every sort would slow down small sorts.)
+ * collation, then for the first comparison of each sort and for every
+ * BOTH_EVERY-th comparison.  (Using compare_both BOTH_FIRST times in every sort
+ * would slow down small sorts.)
  */
 #define BOTH_FIRST		1000
 #define BOTH_EVERY		64

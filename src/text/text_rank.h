@@ -70,8 +70,8 @@ extern TextDistrust ptsort_distrusted;
 /*
  * text_rank_distrust stops this process from creating more orders from the
  * tables of a collation.  It also stores the collation in *ptsort_report_to
- * unless the pointer is NULL (its initial value).  Returns false in a parallel
- * worker with a NULL pointer: the leader then does not learn of the collation.
+ * unless the pointer is NULL (its initial value).  Returns false in a worker if
+ * the pointer is NULL: the leader then does not learn of the collation.
  */
 extern bool text_rank_distrust(Oid collation);
 extern Oid *ptsort_report_to;
@@ -86,8 +86,8 @@ extern const char *text_rank_provider(Oid collation);
  *
  * The caller may use the order only if text_rank_is_ready returns true.  If
  * 'read', text_rank_is_ready first reads the tables, unless this process
- * already read them; reading can be slow.  It returns false if the tables prove
- * nothing.  All functions below require an order that is ready.
+ * already read them; reading can be slow.  The function returns false if the
+ * tables prove nothing.  All functions below require an order that is ready.
  */
 extern TextRanks *text_rank_find(Oid collation);
 extern bool text_rank_is_ready(TextRanks *ranks, bool read);
@@ -154,17 +154,17 @@ typedef struct CompareFailure
 
 /*
  * text_compare_contradicted handles a collation that contradicts its tables.
- * If failure->restartable is true, it sets failure->collation.  Otherwise it
- * makes this process and, if possible, the leader stop using these tables, and
- * raises an error.
+ * If failure->restartable is true, the function sets failure->collation.
+ * Otherwise it makes this process and, if possible, the leader stop using these
+ * tables, and raises an error.
  */
 extern void text_compare_contradicted(CompareFailure *failure, Oid collation);
 
 /*
  * text_compare_wrap replaces the comparison in 'ssup' with one that uses the
- * tables and falls back to the original.  The caller must prepare 'ssup'
- * without abbreviation, in the collation of 'ranks', for text or varchar or,
- * if 'padded', for char(n).  The new comparison's memory is in ssup's memory
+ * tables and falls back to the original.  The caller must prepare 'ssup' in the
+ * collation of 'ranks', without abbreviation.  The type is char(n) if 'padded',
+ * otherwise text or varchar.  The new comparison's memory is in ssup's memory
  * context; 'failure' must live as long as that context.
  */
 extern void text_compare_wrap(SortSupport ssup, TextRanks *ranks,

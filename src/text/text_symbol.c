@@ -7,10 +7,10 @@
  * is its index in that list.  ptsort finds a place by binary search; for most
  * characters, it searches only once.
  *
- * ptsort finds frequent weights by counting in a part of the sample.  It gives
- * symbols of their own to as many frequent weights as possible.  Bisection
- * finds the number of these weights only approximately: giving one more weight
- * its own symbol may split a group that shares a symbol, or save a symbol.
+ * ptsort counts the weights in a part of the sample, and gives symbols of their
+ * own to as many frequent weights as possible.  Bisection finds the number of
+ * these weights only approximately: giving one more weight its own symbol may
+ * split a group that shares a symbol, or save a symbol.
  *
  *-------------------------------------------------------------------------
  */

@@ -26,8 +26,8 @@
  * concatenated primary weights.
  *
  * ptsort uses no tables of any other form, and no tables of other C libraries.
- * (musl has none: its strcoll() compares bytes in all locales.  A later release
- * may change that, and nothing but tables could prove it, so ptsort compares.)
+ * (musl has none: its strcoll() compares bytes in all locales.  But only tables
+ * could prove the order in a later release, so ptsort calls strcoll().)
  *
  *-------------------------------------------------------------------------
  */
@@ -196,8 +196,8 @@ locale_item(locale_t locale, nl_item item)
 }
 
 /*
- * Returns one of the locale's numbers.  glibc stores the number in a union with
- * the returned pointer, so the number's position depends on the byte order.
+ * Returns one of the locale's numbers.  In glibc, the number and the pointer
+ * that nl_langinfo() returns share a union, so the byte order matters.
  */
 static uint32
 locale_number(locale_t locale, nl_item item)

@@ -66,9 +66,9 @@ typedef struct CollateProof
 	bool		forward;
 
 	/*
-	 * True if the later passes have the form that text_pass.c expects.  In
-	 * each pass, positions count for no element, or positions count for all
-	 * elements and all elements go forward.
+	 * True if the later passes have the form that text_pass.c expects.  If a
+	 * pass compares positions, it does so for all elements, and all elements go
+	 * forward in this pass.
 	 */
 	bool		later;
 

@@ -3,10 +3,10 @@
  * variant_heap.c
  *	  Rows of a table in the order of one of its btree indexes.
  *
- * An image begins with the fields of HeapTupleData before the pointer: the
- * tuple's length, TID and table.  The tuple follows as it is on its page,
- * including its header.  The gap after the TID is zero, because the bytes of
- * images are the final tie-breaker.
+ * An image begins with the fields of HeapTupleData before t_data: the tuple's
+ * length, TID and table.  The tuple follows as it is on its page, including its
+ * header.  The gap after the TID is zero, because the bytes of images are the
+ * final tie-breaker.
  *
  * The order is by the index's key columns, then by TID, then by bytes.  The
  * server's sort does not define the order of rows with equal keys.
@@ -18,8 +18,8 @@
  * ptsort evaluates the index's expressions once for the words.  Like the
  * server's sort, ptsort evaluates the expressions again in each comparison.
  * The executor state for these evaluations lives in the sort's memory context
- * and holds no other resources (the descriptor is a copy, without a reference
- * count).  Deleting the context frees the state.
+ * and holds no resources except memory (the tuple descriptor is a copy without
+ * a reference count).  Deleting the context frees the state.
  *
  *-------------------------------------------------------------------------
  */
@@ -53,8 +53,8 @@ typedef struct HeapSort
 	EState	   *estate;			/* evaluates expressions; NULL if the index
 								 * has none */
 	TupleTableSlot *slot;		/* tuple for evaluating expressions */
-	MemoryContext put_context;	/* put resets this context after each tuple */
-	HeapTupleData result;		/* the tuple that get returns */
+	MemoryContext put_context;	/* reset by variant_put_heap for each tuple */
+	HeapTupleData result;		/* the tuple that variant_get_heap returns */
 } HeapSort;
 
 /* Set 'tuple' to the tuple of an image. */
@@ -148,7 +148,7 @@ heap_compare(const void *a, const void *b, void *arg)
 	return ItemPointerCompare(&left.t_self, &right.t_self);
 }
 
-/* Finds the key's string.  No image has the values of expressions. */
+/* Finds the key's string.  Images do not contain the values of expressions. */
 static bool
 heap_string(const void *image, KeyString *string, void *arg)
 {

@@ -7,9 +7,9 @@
  * comparison function sees all equal keys and raises the server's error (with
  * the wording of comparetup_index_btree_tiebreak in tuplesort).  The function
  * misses one case: recently dead tuples, which are never duplicates, may lie
- * between two live tuples with equal keys.  put therefore marks dead tuples
- * with a bit that nbtree leaves to the access method, and reading compares the
- * live tuples before and after the dead tuples.
+ * between two live tuples with equal keys.  variant_put_index therefore marks
+ * dead tuples with a bit that nbtree leaves to the access method, and
+ * watch_tuple or watch_entries compares the live tuples around the dead tuples.
  *
  * Exact keys.  If the key is exact, reading makes each tuple from the tuple's
  * entry, unless the caller reads entries.  The image is one inline word: see
@@ -57,13 +57,13 @@ typedef struct IndexSort
 	PtSortKey  *key;
 	SortSupport support;
 	int			nwords;
-	MemoryContext put_context;	/* put resets this context after each tuple */
+	MemoryContext put_context;	/* reset by variant_put_index for each tuple */
 	IndexTuple	scratch;		/* VARIANT_FORM_ROOM bytes, for a tuple being
 								 * formed or read */
 
 	/* For unique indexes: see watch_tuple and watch_entries. */
 	IndexTuple	live;			/* copy of the live tuple read last */
-	uint64		live_entry[KEY_ENTRY_WORDS];	/* exact keys: live entry */
+	uint64		live_entry[KEY_ENTRY_WORDS];	/* exact key: last live entry */
 	bool		have_live;
 	bool		dead_followed;	/* a dead tuple was read after 'live' */
 } IndexSort;

@@ -40,7 +40,8 @@
  * A sort reads little of a row that it drops, so the processor does not detect
  * that rows follow each other in a page.  For each row, ptsort therefore
  * prefetches the first BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows
- * ahead.  ptsort assumes that rows are as far apart as the last two rows put.
+ * ahead.  ptsort assumes that rows are as far apart as the caller's last two
+ * rows.
  */
 #define ROWS_AHEAD		6
 #define BYTES_AHEAD		128
@@ -54,11 +55,11 @@ typedef struct TupleState
 								 * the words are equal */
 	AttrNumber *attnums;
 	bool		first_by_value; /* the first key column is by value */
-	const char *row_before;		/* address of the row put last */
+	const char *row_before;		/* address of the caller's last row */
 
 	/*
-	 * Values of the tuple being put: of the key columns in the words or, with
-	 * a bound, of all key columns.
+	 * Values of the tuple that the caller puts: of all key columns if there
+	 * is a bound; otherwise of the key columns that the words represent.
 	 */
 	int			nvalues;
 	AttrNumber	last_attnum;	/* largest attnum of these values */
@@ -95,7 +96,7 @@ as_heap_tuple(HeapTuple heap_tuple, const void *tuple)
 /*
  * Store the place of the first key column's value.  state->values[0] points
  * into a tuple that begins at 'start' and has the layout of 'tuple'.  (If ALTER
- * TABLE added the column after the row, the value may be in no tuple.)
+ * TABLE added the column when the row existed, the value may be in no tuple.)
  */
 static inline void
 keep_first(const TupleState *state, MinimalTuple tuple, const char *start)
@@ -356,8 +357,8 @@ copy_tuple(PtSort *sort, const void *tuple, Size size)
 }
 
 /*
- * Add the tuple in the reserved place.  The datums in state->values point into
- * a tuple that begins at 'start' and has the layout of the tuple in 'place'.
+ * Add the tuple that is in the reserved place.  The datums in state->values
+ * point into a tuple that begins at 'start' and has the layout of 'place'.
  */
 static inline void
 add_tuple(PtSort *sort, TupleState *state, MinimalTuple place,
@@ -405,7 +406,7 @@ formed_value(TupleState *state, TupleDesc desc, HeapTuple tuple)
 	return value;
 }
 
-/* Put the values of a slot, by forming a minimal tuple in place. */
+/* Put the values of a slot: form a minimal tuple in the sort's memory. */
 static void
 put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot)
 {

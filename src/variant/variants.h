@@ -41,8 +41,8 @@ extern IndexTuple variant_get_index(PtSort *sort, bool forward);
 extern PtSortKey *variant_index_exact_key(PtSort *sort);
 
 /*
- * variant_get_index_entries returns many index tuples of an exact key at once,
- * as entries (key_pack.h); see ptsort_get_entries.
+ * variant_get_index_entries returns, in one call, many tuples of a sort with an
+ * exact key, as entries (key_pack.h); see ptsort_get_entries.
  */
 extern const uint64 *variant_get_index_entries(PtSort *sort, int *n);
 

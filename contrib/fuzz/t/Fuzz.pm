@@ -58,8 +58,8 @@ sub find_spoiled
 }
 
 # Plays random cases of FUZZ_SEED for the number of seconds in the given variable,
-# or for the default number.  The fuzzer must find no difference.  Returns the
-# seconds and the totals.
+# or for the default number.  The fuzzer must find no difference.  Returns that
+# number of seconds, and the line in which fuzz.py prints its totals.
 sub play
 {
 	my ($node, $scripts, $variable, $default, @arguments) = @_;

@@ -1,5 +1,5 @@
--- Random access: compares rescan, backward reads, mark and restore with a cursor
--- over the sorted array.
+-- Random access: compares the results of rescans, backward reads, marks and
+-- restores with those of a cursor over the sorted array.
 CREATE FUNCTION access(merge_order int, spill_entries int, variant text, index regclass, n int,
 	OUT tuples int8, OUT runs int8)
 LANGUAGE plpgsql AS $$

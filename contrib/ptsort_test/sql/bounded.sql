@@ -53,7 +53,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_reset(variant, index, 60, 900, random_access => access, stable => access, bound => bound)
 ORDER BY variant COLLATE "C", index::text COLLATE "C", bound, access;
 
--- The method of a sort object that sorts only once.
+-- The method that ptsort reports for a sort object that sorts only once.
 SELECT method, space FROM ptsort_test_reset('tuple', 'shape_int8_i', 1, 100, bound => 1, seed => 3);
 
 \set SHOW_CONTEXT never

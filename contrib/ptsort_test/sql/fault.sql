@@ -37,8 +37,8 @@ SELECT point, with_fault(point, 2, 'worker') AS worker FROM points ORDER BY poin
 SELECT ptsort_test_temp_files();
 SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);
 
--- The first sort's worker exits, and the leader notices it.  The second sort's worker
--- is slow, and the leader's statement times out.
+-- The first sort's worker exits, and the leader notices the exit.  The second
+-- sort's worker is slow, and the leader's statement times out.
 \set VERBOSITY terse
 SET ptsort_test.fault = 'sort: perform:1:fatal:worker';
 SELECT tuples FROM ptsort_test_sort('tuple', 'shape_int8_i', 5000, workers => 2);

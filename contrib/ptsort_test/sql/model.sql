@@ -203,8 +203,8 @@ FROM (VALUES ('tuple'), ('datum')) v (variant), generate_series(0, 2) n, (VALUES
 		participants => participants, slices => slices, random_access => participants = 0) s
 ORDER BY 1, 2, 3, 4;
 
--- Sorts that really fill their memory, and large tuples; with more memory, all
--- tuples fit.
+-- Sorts that really fill their memory, and sorts of large tuples; with more memory,
+-- all tuples fit.
 SELECT kb, variant, query, s.tuples, s.runs > 1 AS runs, s.peak_memory <= kb * 1024 OR query LIKE '%repeat%' AS within_budget
 FROM unnest('{1024,2048,65536}'::int[]) kb,
 	(VALUES ('tuple', 'SELECT g, md5(g::text) FROM generate_series(1, 30000) g ORDER BY 2'),
@@ -227,7 +227,7 @@ SELECT ptsort_test_model('SELECT g % 5, md5(g::text) FROM generate_series(1, 100
 SELECT ptsort_test_model('SELECT g % 5, md5(g::text) FROM generate_series(1, 100) g ORDER BY 1', participants => 3, slices => true, stable => true, spoil => 'ties');
 
 -- Compressed strings: ptsort decompresses them only for their words, and
--- leaves no copy.
+-- leaves no decompressed copy.
 CREATE TABLE squeezed AS
 SELECT md5((i % 100)::text) || repeat('x', 5000) COLLATE "en_US.utf8" AS k, i FROM generate_series(1, 500) i;
 SELECT count(*) > 0 AS compressed FROM squeezed WHERE pg_column_size(k) < 500;

@@ -74,9 +74,10 @@ SELECT onecall(:by_k, tab => 'onecall_serial'), onecall(:by_k, tab => 'onecall_s
 CREATE TABLE onecall_none (LIKE onecall);
 SELECT onecall(:by_k, tab => 'onecall_none'), onecall(:by_k, tab => 'onecall_none', slices => true);
 
--- Sorts of text use words that one participant learns for all participants, the
--- server's abbreviated keys if ptsort does not use the collation's tables, or only
--- comparisons.  (Without ptsort_test.learn_tuples, these sorts would not learn.)
+-- Sorts of text use words, which one participant learns for all participants.
+-- Without the collation's tables, the sorts use the server's abbreviated keys; with
+-- keys of class "compared", the sorts use only comparisons.  (Without
+-- ptsort_test.learn_tuples, these sorts would not learn.)
 SET ptsort_test.learn_tuples = 0;
 CREATE TABLE onecall_words AS SELECT md5(i::text) COLLATE "en-x-icu" AS w, 'row ' || i AS pad FROM generate_series(1, 20000) i;
 CREATE FUNCTION onecall_text(workers int DEFAULT 2)

@@ -1,5 +1,5 @@
--- Strings with a shared prefix.  In some tests, ptsort compares only the rests; in
--- other tests, ptsort must not skip the prefix.
+-- Strings with a shared prefix.  In some tests, ptsort compares only the rests of
+-- the strings; in other tests, ptsort must not skip the prefix.
 CREATE FUNCTION try(type text, opclass text DEFAULT '', OUT skips boolean, OUT different bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -25,7 +25,7 @@ FROM (VALUES
 	('text COLLATE "en-x-icu"', ''),
 	('text COLLATE "en_US.utf8"', 'text_pattern_ops')) v (type, opclass);
 
--- with the setting off, ptsort compares strings in full
+-- with ptsort.use_collation_tables off, ptsort compares strings in full
 SET ptsort.use_collation_tables = off;
 SELECT * FROM try('text COLLATE "en_US.utf8"');
 RESET ptsort.use_collation_tables;

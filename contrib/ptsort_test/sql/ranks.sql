@@ -1,7 +1,7 @@
--- Strings that are equal in the first pass.  With the tables of the C
--- library, ptsort puts these strings into the library's order: by case, accents,
--- symbols, and kinds of digits.  In ICU collations, ptsort lets ICU compare
--- these strings.
+-- Strings that are equal in the first pass of the comparison.  With the tables of
+-- the C library, ptsort puts these strings into the library's order: by case,
+-- accents, symbols, and kinds of digits.  In ICU collations, ptsort lets ICU
+-- compare these strings.
 CREATE FUNCTION strings(letters text) RETURNS text[]
 LANGUAGE sql AS $$
 	SELECT array_agg(s ORDER BY s COLLATE "C") FROM (

@@ -15,7 +15,7 @@ SELECT is_inline, in_worker, s.tuples
 FROM unnest('{f,t}'::bool[]) is_inline, unnest('{f,t}'::bool[]) in_worker,
 	LATERAL ptsort_test_reserve(2 * set_config('ptsort_test.spill_entries', '1000', true)::int, 1024, is_inline, in_worker) s
 ORDER BY is_inline, in_worker;
--- A key learns between the reservation of a place and its use.
+-- A key learns between the reservation and the use of a place.
 SET ptsort_test.learn_tuples = 0;
 SELECT spill, variant, columns, s.tuples, s.runs > 0 AS runs
 FROM unnest('{0,1,2,100}'::int[]) spill,

@@ -55,7 +55,7 @@ FROM ptsort_test_sort('index', 'shape_int4_i', 2000, width => 2600) s;
 SELECT s.tuples, s.runs > 8 AS runs
 FROM ptsort_test_sort('tuple', 'shape_int8_i', 20000, sorts => 4) s;
 
--- Memory stays near the budget, and temporary space near the data.
+-- Memory stays near the budget, and temporary space near the size of the data.
 SELECT variant, kb, s.peak_memory < kb * 1024 * 1.1 + 65536 AS memory,
 	   s.temp_bytes <= 1.1 * (s.data_bytes + 100000 * 24) + 1000000 AS space
 FROM unnest('{tuple,index}'::text[]) variant, unnest('{1024,4096}'::int[]) kb,

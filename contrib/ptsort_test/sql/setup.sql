@@ -1,5 +1,5 @@
 -- Shapes for the other tests: each shape is an empty table with an index.  The last
--- column is the payload, in which the tests find damage at either end.
+-- column is the payload; the tests notice damage at either end of the payload.
 CREATE EXTENSION ptsort;
 CREATE EXTENSION ptsort_test;
 -- All sessions of the tests have the settings of ptsort_test.
