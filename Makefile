@@ -168,8 +168,8 @@ $(error $(PG_CONFIG) does not run: install postgresql-server-dev-NN, or set PG_C
 endif
 include $(PGXS)
 
-# PGXS removes the headers, but not the directory that it made for them.  It
-# also made the directory of all extensions' headers if the server has no other.
+# PGXS removes the headers, but not the directory that PGXS made for them.  PGXS
+# also made the parent directory, unless another extension had headers there.
 uninstall: uninstall-directories
 uninstall-directories: headers := $(DESTDIR)$(includedir_server)/extension
 uninstall-directories:

@@ -69,8 +69,8 @@ is($status, 1, 'a directory that is not empty: refused');
 is($said, "image.sh: $image is not empty\n", '... with a message');
 chmod 0755, $dir;
 
-# A copy of the server, without anything of ptsort; the paths from one
-# directory to another stay as they are.
+# A copy of the server, without the files of ptsort; the relative paths between
+# directories stay the same.
 my $server = "$dir/server";
 foreach my $option (qw(bindir pkglibdir sharedir))
 {
@@ -116,7 +116,7 @@ regexp_split_to_table(pg_read_file('/proc/' || pg_backend_pid() || '/maps', 0, 1
 is($node->safe_psql('postgres', "SELECT FROM ptsort_last_build(); $mapped"),
 	Cwd::realpath("$image/lib/ptsort.so"), "the session's library is the image's");
 
-# The preload settings, in their places: a whole server, and each session
+# Each of the two preload settings: for each session, and for the whole server
 foreach my $setting (qw(session_preload_libraries shared_preload_libraries))
 {
 	$node->append_conf('postgresql.conf', "session_preload_libraries = ''\n$setting = 'ptsort'");

@@ -1,7 +1,7 @@
 # ptsort is a trusted extension: a user who may create objects in a database can
 # create, update and drop the extension there.  The test shows what such a user
-# gains by it, and what the user still may not do.  doc/safety.md has the
-# reasons.
+# gains by creating the extension, and what the user still may not do.
+# doc/safety.md has the reasons.
 use strict;
 use warnings;
 use FindBin;
@@ -79,7 +79,8 @@ foreach my $extension (qw(ptsort_test ptsort_example ptsort_am sortbench))
 }
 as('guest', 'DROP EXTENSION ptsort');
 
-# The scripts run as the superuser.  They replace no function of a user.
+# The extension's scripts run as the superuser.  The scripts replace no function
+# of a user.
 my $trap = q{() RETURNS int LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'called as %', current_user; END$$;};
 my $exists = qr/already exists with same argument types(?s:\nCONTEXT:.*)?/;
 as('owner', "CREATE SCHEMA traps; CREATE FUNCTION traps.ptsort_last_build$trap");
@@ -105,7 +106,7 @@ fails('owner', "DROP FUNCTION $function CASCADE",
 fails('owner', "CREATE FUNCTION own() RETURNS SETOF record LANGUAGE C AS '\$libdir/ptsort', 'ptsort_last_build'",
 	qr/ERROR:  42501: permission denied for language c/, 'other functions of the library');
 
-# What the library brings to a session: builds with workers ...
+# A session that loads the library can build indexes with workers.
 $node->safe_psql('owned', 'CREATE TABLE shared.t AS SELECT i, md5(i::text) AS b FROM generate_series(1, 20000) i;
 ALTER TABLE shared.t OWNER TO owner');
 my $build = 'CREATE INDEX i ON shared.t (b) WITH (parallel_workers = 2);';
@@ -118,8 +119,8 @@ succeeds('owner', "$report DROP INDEX shared.i; $build", '', 'again');
 $node->safe_psql('owned', 'CREATE EXTENSION amcheck');
 is($node->safe_psql('owned', "SELECT bt_index_parent_check('shared.i', true, true)"), '', 'the index is right');
 
-# ... and settings, except those that write to the log, which need a superuser
-# also before the session loads ptsort
+# A user may change ptsort's settings, except those that write to the log: these
+# need a superuser, even before the session loads ptsort.
 my $log = qr/permission denied to set parameter "ptsort\.log_build"/;
 fails('owner', "$report SET ptsort.log_build = on", qr/ERROR:  42501: $log/, 'logging, loaded');
 my ($out, $err) = as('owner', "SET ptsort.log_build = on; $report SHOW ptsort.log_build; SET ptsort.enable = off; SHOW ptsort.enable");
@@ -128,7 +129,8 @@ like($err, qr/\AWARNING:  42501: $log\n?\z/, '... with a warning');
 fails('owner', "ALTER DATABASE owned SET ptsort.log_build = on", qr/ERROR:  42501: $log/, 'logging, of the database');
 fails('owner', "$report ALTER DATABASE owned SET ptsort.log_build = on", qr/ERROR:  42501: $log/, 'logging, of the database, loaded');
 
-# Nobody else's session loads ptsort unless it calls a function.
+# A session of another user loads ptsort only if that session calls one of
+# ptsort's functions.
 fails('owner', "LOAD 'ptsort'", qr/ERROR:  42501: access to library "ptsort" is not allowed/, 'LOAD');
 fails('owner', "ALTER DATABASE owned SET $_ = 'ptsort'",
 	qr/ERROR:  42501: permission denied to set parameter "$_"/, $_)
@@ -136,7 +138,8 @@ fails('owner', "ALTER DATABASE owned SET $_ = 'ptsort'",
 succeeds($superuser, "DROP INDEX shared.i; $plain $report", '', "another session: the server's build");
 unlike(slurp_file($node->logfile), qr/LOG:  ptsort:/, 'nothing was written to the log');
 
-# A dump by its owner, restored by its owner
+# The owner dumps the schema and the extension, and restores both into another
+# database.
 my $dump = $PostgreSQL::Test::Utils::tmp_check . '/trusted.sql';
 as('owner', "$report DROP INDEX shared.i; $build");
 command_ok([ 'pg_dump', '-U', 'owner', '-n', 'shared', '-e', 'ptsort', '-h', $node->host, '-p', $node->port, '-f', $dump, 'owned' ], 'a dump');

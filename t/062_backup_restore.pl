@@ -81,7 +81,8 @@ sub restore
 	return $copy;
 }
 
-# Checks that the server has these marks (indexes), and that it is sound.
+# Checks that the server is sound, and that $marks lists its valid indexes with
+# "mark" in their names.
 sub check_copy
 {
 	my ($copy, $marks) = @_;

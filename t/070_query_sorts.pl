@@ -1,10 +1,10 @@
-# Sorts of queries with faults: each allocation fails once, each named point
-# raises an error or receives a cancel, the disk is full, a worker dies.  Each
+# Faults in the sorts of queries: allocations fail, each named point raises an
+# error or receives a cancel, the disk is full, a worker exits with FATAL.  Each
 # time the query returns the right rows or ends with the fault's own error.
 # The query leaves nothing behind, and the next query is right.  The test also
 # has cursors whose sorts are open while subtransactions begin and end, errors
-# in functions called while a sort is open, limits, and other extensions that
-# look at plans.
+# in functions called while a sort is open, temp_file_limit, statement_timeout,
+# and other extensions that look at plans.
 #
 # Every n-th allocation fails; the date decides which allocations fail.  With
 # PTSORT_FAULTS=all every allocation fails once.
@@ -125,8 +125,8 @@ SELECT 'malloc ' || ptsort_test_allocations();
 	cmp_ok($n - $right, '>=', 2, "$name: it was missed " . ($n - $right) . ' times');
 }
 
-# Faults in workers: a worker's error is the query's error.  A worker that dies
-# is a crash, which this test leaves out.
+# Faults in workers: a worker's error is the query's error.  This test kills no
+# worker, because that would crash the server.
 foreach my $fault ('query: sort:1:error:worker', 'sort: perform:1:cancel:worker', 'run: write:1:full_temp:worker',
 	'tape: read:1:error:worker', 'sort: perform:1:fatal:worker')
 {
@@ -230,8 +230,9 @@ is(() = $out =~ /^left $/mg, 2, 'limits: nothing is left');
 check_nothing_left($node, 'faults');
 check_log($node);
 
-# Extensions that look at plans when a query ends: the server loads these
-# extensions first before ptsort, then after ptsort.
+# Extensions that look at plans when a query ends.  In the first round, the
+# server loads these extensions before ptsort; in the second round, after
+# ptsort.
 foreach my $order ('auto_explain,pg_stat_statements,ptsort', 'ptsort,pg_stat_statements,auto_explain')
 {
 	$node->append_conf('postgresql.conf', qq{
@@ -254,8 +255,8 @@ SELECT 'same ' || (digest(q) = servers_digest(q)) FROM (SELECT 'SELECT word, id 
 });
 	is(() = $out =~ /^same true$/mg, 3, "$order: rows are right");
 	my $plans = slurp_file($node->logfile, $offset);
-	# the server's sort has its usual line; ptsort's sort has a line only since
-	# PostgreSQL 18
+	# plans have a line "Sort Method" for the server's sort; for ptsort's sort,
+	# plans have this line only since PostgreSQL 18
 	like($plans, qr/Sort Method: (?!.*ptsort)/, "$order: the server's sort in the log");
 	like($plans, qr/(?=Sort Method: .* by ptsort)/, "$order: and ptsort's")
 	  if $node->pg_version >= 18;

@@ -12,8 +12,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Each of two workers must expect 30,000 rows: the server does smaller sorts by
-# text in a collation of ICU.
+# Each of two workers must expect 30,000 rows: ptsort leaves smaller sorts of
+# text in an ICU collation to the server.
 my $rows = 70000;
 my $node = new_node('main', conf => q{
 ptsort.sort = on
@@ -60,7 +60,8 @@ sub sum_rows
 my $parallel = q{SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
 	SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off};
 
-# name, settings, query, number of sorts and of their keys since 16, and before
+# name, settings, query; number of sorts and number of keys of each sort, first
+# since PostgreSQL 16, then in earlier versions
 foreach (
 	[ 'DISTINCT', 'SELECT', 'SELECT count(DISTINCT t) FROM plain', 1, 1, 0, 0 ],
 	[ 'ORDER BY', 'SELECT', q{SELECT md5(string_agg(c, ',' ORDER BY c, id)) FROM plain}, 1, 2, 0, 0 ],
@@ -92,7 +93,7 @@ SKIP:
 	ok($same, "temporary files: the server's rows");
 	like($lines->[0][2] // '', qr/external.*Disk: /, 'temporary files: ptsort wrote them');
 
-	# with two orders the server sorts for the second
+	# if a query needs two orders, the server does the sort for the second
 	($same, $lines) = run_query('SELECT', 'SELECT count(DISTINCT t), count(DISTINCT c) FROM plain');
 	ok($same, "two orders: the server's rows");
 	is(scalar(@$lines), 1, 'two orders: one sort by ptsort');

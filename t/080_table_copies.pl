@@ -18,8 +18,7 @@ ptsort.parallel_workers = 2
 maintenance_work_mem = '2MB'
 });
 
-# A table with every kind of rows, and a digest that depends only on the
-# contents
+# A table for the tests, and a digest that depends only on the table's contents
 my $fill = q{
 CREATE TABLE NAME (id int, word text, few int) WITH (fillfactor = 80);
 CREATE INDEX NAME_word ON NAME (word);
@@ -41,8 +40,8 @@ sub copies_since
 	  slurp_file($node->logfile, $offset) =~ /LOG:  ptsort: copied table (.*)/g;
 }
 
-# Checks that the table's rows are in order, in the file and by the index, and
-# that the pages are sound.
+# Returns what amcheck finds in the table ('sound' if nothing), and the number
+# of rows whose word is smaller than the word before it in the table's file.
 sub sound
 {
 	my ($server, $name) = @_;
@@ -257,7 +256,7 @@ foreach my $stopped ($node, $replica)
 	command_ok([ 'pg_checksums', '--check', '-D', $stopped->data_dir ], 'checksums of ' . $stopped->name);
 }
 
-# The copy skips WAL where it may
+# With wal_level = minimal, a copy logs little.
 $node = new_node('minimal', conf => "wal_level = minimal\nmax_wal_senders = 0\nwal_skip_threshold = 0\nptsort.parallel_workers = 2\n");
 $node->safe_psql('postgres', of($fill, 'skipped'));
 $crashed_digest = $node->safe_psql('postgres', of($digest, 'skipped'));

@@ -1,8 +1,8 @@
 # One scan of a table for all indexes that a statement rebuilds.  The test
 # checks which builds scan, and which builds load the runs of another build's
-# scan.  The indexes are sound.  The errors are the server's, and occur at the
-# same time as in the server's builds.  Functions may do anything between two
-# builds.  The statements leave nothing behind.
+# scan.  The indexes are sound.  The errors are the same as in the server's
+# builds, and occur at the same point.  Users' functions may do anything between
+# two builds.  The statements leave nothing behind.
 #
 # Its log may have: \(PID [0-9]+\) was terminated by signal 9: Killed
 use strict;
@@ -23,7 +23,7 @@ max_prepared_transactions = 2
 });
 create_check($node);
 
-# Returns the builds in the log since that position, each with the source of
+# Returns the builds in the log since position $offset, each with the source of
 # its tuples: "name: own" (a parallel scan for this index), "name: alone" (a
 # serial scan), "name: n indexes" (a scan for n indexes), "name: from other"
 # (the scan that the build of the index "other" made), or "name: left" (the
@@ -109,7 +109,7 @@ is(rebuilt('REINDEX TABLE parts', 'partitions'),
 $node->safe_psql('postgres', 'DROP TABLE parts; DROP MATERIALIZED VIEW m');
 
 
-# Settings: the limits, memory for sorts, temporary files, workers
+# Settings: indexes per scan, memory for sorts, temporary files, workers
 my $none = $all =~ s/: (?:\d indexes|from \w+)/: own/gr;
 is(rebuilt('SET ptsort.indexes_per_scan = 1; REINDEX TABLE t', 'one per scan'), $none, 'one per scan');
 is(rebuilt('SET ptsort.indexes_per_scan = 2; REINDEX TABLE t', 'two per scan'),
@@ -227,7 +227,7 @@ foreach my $case (
 	check_nothing_left($node, "duplicates, $name", $segments);
 }
 is(rebuilt('REINDEX TABLE dups', 'no duplicates'), 'dups_id: 3 indexes; dups_word: from dups_id; dups_few: from dups_id', 'no duplicates');
-# copies of a table do not check for duplicates if the table had none before
+# a copy of a table does not check for duplicates: the old table had none
 is(rebuilt('VACUUM FULL dups', 'VACUUM FULL'), 'dups_id: 3 indexes; dups_word: from dups_id; dups_few: from dups_id', 'duplicates: not checked');
 
 
@@ -383,8 +383,8 @@ COMMIT}), "division by zero, nothing left\ndone|", 'an error is caught');
 check_nothing_left($node, 'an error is caught', $segments);
 check_indexes($node, 'an error is caught');
 
-# Another session cancels or kills the build while runs wait.  Meanwhile the
-# progress view shows the sibling's build.
+# Another session cancels or kills the build while runs wait for later builds.
+# Before that, the progress view shows the sibling's build.
 foreach my $end ('pg_cancel_backend', 'pg_terminate_backend', 'kill')
 {
 	my $pause = pause_points($node);
@@ -411,7 +411,7 @@ SELECT command, phase, index_relid::regclass, tuples_total, blocks_total FROM pg
 }
 check_indexes($node, 'ended');
 
-# The server stops while runs wait, and starts again
+# The server stops while runs wait for later builds, and starts again
 my $pause = pause_points($node);
 my $psql = start_psql($node, q{SET ptsort_test.fault = 'siblings: take:1:pause:leader'}, 'REINDEX TABLE dups');
 ok(wait_for_point($node, 'siblings: take'), 'stop: runs wait');

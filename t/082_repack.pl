@@ -87,8 +87,9 @@ my $all = run_statement('REPACK USING INDEX', 'one', 'two');
 my ($copies) = $all =~ /^(.*?) \|/;
 is(join('; ', sort split(/; /, $copies)), 'high: 3; low: 3; one: 3; two: 3', 'all tables');
 
-# REPACK (CONCURRENTLY): the server copies, ptsort builds.  The server makes the
-# exclusion constraint after the constraint's index, so workers must not read it.
+# REPACK (CONCURRENTLY): the server copies the table, ptsort builds the indexes.
+# The server makes the exclusion constraint after the constraint's index, so
+# workers must not read the constraint.
 is(run_statement('REPACK (CONCURRENTLY) excludes USING INDEX excludes_word_excl', 'excludes'),
 	'excludes: left, REPACK (CONCURRENTLY)'
 	  . ' | excludes_few_repacknew: 3, excludes_pkey_repacknew: 3, excludes_word_excl_repacknew: 3'
@@ -104,8 +105,8 @@ my ($out, $err) = try_sql($node, q{INSERT INTO excludes VALUES (0, md5('1'), 0)}
 like(error_of($err), qr/^ERROR:  23P01: conflicting key value violates exclusion constraint/,
 	'CONCURRENTLY: the constraint works');
 
-# Writers that keep the sum of a column, while REPACK (CONCURRENTLY) runs, often
-# until a timeout cancels it
+# Writers change rows but not the sum of a column, while REPACK (CONCURRENTLY)
+# runs; a timeout often cancels the REPACK.
 my $script = $node->basedir . '/writer';
 append_to_file($script, q{
 \set a random(1, 10000)

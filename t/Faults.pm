@@ -34,15 +34,16 @@ sub shortage_library
 # server.  It checks pins several times, because a process that writes a page
 # can pin the page for a moment.  It also waits for workers: if the leader
 # fails while it registers a worker, the worker ends by itself.  It compares
-# the number of segments with the session's number after a successful build,
-# and ignores segments of whole megabytes: they belong to the server's own areas
+# the number of segments with their number after a successful build, and
+# ignores segments of whole megabytes: they belong to the server's own areas
 # (of statistics, for example), and these areas may grow at any time.
 #
 # fail() runs a sort with a fault and returns what is wrong about its outcome.
-# If the allocation's number is a multiple of 8, fail() then runs and judges a
-# sort without a fault.  The test has a function sort(what, OUT state, OUT
-# message, OUT left_over), which returns the sort's SQLSTATE ('wrong' for a
-# wrong result), its message, and the result of left_by_sort().
+# If the number of the failing allocation is a multiple of 8, fail() then runs
+# and judges a sort without a fault.  Each test that uses fail() creates a
+# function sort(what, OUT state, OUT message, OUT left_over), which returns the
+# sort's SQLSTATE ('wrong' for a wrong result), the sort's message, and the
+# result of left_by_sort().
 my $prepare = q{
 CREATE EXTENSION ptsort_test;
 CREATE EXTENSION pg_buffercache;
@@ -270,9 +271,10 @@ BEGIN
 END $$});
 }
 
-# Turns in which the leader or the worker does all work that one participant
-# can do.  In the last two turns, one participant learns, and publishes the
-# result only when the other participant waits for the result.
+# Values of ptsort_test.turns with which the leader or the worker does all work
+# that one participant can do.  With the last two values, one participant
+# learns, and publishes the result only when the other participant waits for the
+# result.
 my $leader_scans = 'build: before scan:worker after build: after sort:leader';
 my $worker_scans = 'build: before scan:leader after build: after sort:worker';
 my $leader_loads = 'build: before load:worker after build: after load:leader';
@@ -285,11 +287,11 @@ my %turns = (
 	leader_learns => "build: before scan:worker after shared: publish learned:leader, $learner_waits:worker",
 	worker_learns => "build: before scan:leader after shared: publish learned:worker, $learner_waits:leader");
 
-# Kinds of builds.  roles: for each process with points to test, the turns in
-# which the process always passes its points; points: the test uses only these
-# points (at other points, chance decides which process waits for another to
-# learn).  holds: another session must see dead rows.  copy: a table is copied
-# before its index is built.  logs: a pattern that the log must match.
+# Kinds of builds.  roles: for each process with points to test, the key in
+# %turns with which the process always passes its points; points: the test uses
+# only these points (at other points, chance decides which process waits for
+# another to learn).  holds: another session must see dead rows.  copy: a table
+# is copied before its index is built.  logs: a pattern that the log must match.
 sub configurations
 {
 	my $both = { leader => 'leader', worker => 'worker' };

@@ -27,11 +27,12 @@ $$};
 # index_problem() returns the fault of an index, or null if the index is sound.
 # index_problem() runs a query with ORDER BY on the index's keys.  Without sorts
 # (enable_sort = off), the planner must use this index; the function checks that
-# the plan does.  The function also works in recovery: it returns "locked" if
-# replay is paused and a replayed record holds a lock.  (A plain REINDEX TABLE
-# makes the leftovers of REINDEX CONCURRENTLY valid.  Then there are two equal
-# indexes, and the planner may scan either.  Snapshots older than an index with
-# indcheckxmin cannot use the index; only amcheck judges such an index.)
+# the plan has the index.  The function also works in recovery: it returns
+# "locked" if replay is paused and a replayed record holds a lock.  (A plain
+# REINDEX TABLE makes the leftovers of REINDEX CONCURRENTLY valid.  Then there
+# are two equal indexes, and the planner may scan either.  Snapshots older than
+# an index with indcheckxmin cannot use the index; only amcheck judges such an
+# index.)
 my $index_problem = q{
 CREATE FUNCTION index_problem(index oid) RETURNS text LANGUAGE plpgsql
 SET max_parallel_workers_per_gather = 0 SET enable_bitmapscan = off
@@ -84,7 +85,8 @@ EXCEPTION
 		RETURN format('%s: %s', index::regclass, SQLERRM);
 END $$};
 
-# The indexes that must be sound; a server in recovery has no unlogged ones.
+# The indexes that must be sound; in recovery, indexes of unlogged tables are
+# left out.
 my $valid = q{
 FROM pg_index i JOIN pg_class c ON c.oid = indexrelid
 	JOIN pg_am a ON a.oid = relam AND amname = 'btree'

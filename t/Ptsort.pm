@@ -89,7 +89,7 @@ sub builds_in
 	return @builds;
 }
 
-# Returns the builds in the node's log since that position, except builds of
+# Returns the builds in the node's log since position $offset, except builds of
 # TOAST indexes, which are empty.
 sub builds_since
 {
