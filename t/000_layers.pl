@@ -199,9 +199,9 @@ sub version_checks
 
 # Finds assignments and increments in the arguments of possible macros of the
 # server: names that begin with a capital, and ereport and elog.  Some macros
-# read an argument more than once; the server's version and its assertions
-# decide which macros do.  (contrib/dev/check-static.sh looks at the macros
-# themselves.)
+# evaluate an argument more than once; which macros do so depends on the
+# server's version, and on whether it has assertions.
+# (contrib/dev/check-static.sh looks at the macros themselves.)
 sub macro_side_effects
 {
 	my ($top) = @_;

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 #
-# source.sh - fetch the server's sources from the distribution.  Scripts that
-# build parts of the server source this file after packages.sh.
+# source.sh - fetch the server's sources from the distribution.  A script that
+# builds parts of the server sources packages.sh first, and then this file.
 #
 # The functions use `apt-get source`, so they work only on Debian.  They use a
 # private apt configuration, which leaves this machine's package lists

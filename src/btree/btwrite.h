@@ -50,7 +50,7 @@
 
 /*
  * BtFileShared: state that the participants share, as plain data and atomics.
- * The leader sets it before any participant writes.
+ * The leader initializes the struct before any participant writes.
  */
 typedef struct BtFileShared
 {

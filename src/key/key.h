@@ -132,8 +132,8 @@ extern bool key_string(const PtSortKey *key, Datum value, KeyString *string);
 
 /*
  * key_words_are_quick returns true if making the words of a tuple costs less
- * than comparing it with another tuple.  Returns false if a code makes the
- * words, or if they carry no information.  In both cases, words decide no
+ * than comparing it with another tuple.  Returns false if a TextCode makes the
+ * words, or if the words carry no information.  In both cases, words decide no
  * columns (key_decided_columns).
  */
 extern bool key_words_are_quick(const PtSortKey *key);

@@ -35,7 +35,8 @@
 #define SIGN_BIT	(UINT64CONST(1) << 63)
 
 /*
- * KnownOrder: a function of the server, and the maker of words in its order.
+ * KnownOrder: a sort support or comparison function of the server, and the
+ * maker of words with the order that the function defines.
  */
 typedef struct KnownOrder
 {

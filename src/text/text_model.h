@@ -118,7 +118,8 @@ typedef struct TextCounts TextCounts;
 
 /*
  * text_model_begin starts counting for a model of 'nsymbols' symbols.  Counts
- * and model use at most 'limit' bytes, but the model always has one table.
+ * and model use at most 'limit' bytes, unless the limit is too small for one
+ * table: the model has at least one.
  */
 extern TextCounts *text_model_begin(int nsymbols, Size limit);
 
