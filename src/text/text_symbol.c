@@ -131,7 +131,7 @@ remember(TextSymbols *symbols, const char *start, const char *end,
 		return;
 	else if (!begins)
 		symbols->bytes[first] = pair == 0 ? IGNORABLE_SYMBOL : pair >> 8;
-	else if (symbols->bytes[first] == NO_SYMBOL &&
+	else if (!IS_HIGHBIT_SET(first) && symbols->bytes[first] == NO_SYMBOL &&
 			 (pair != 0 || symbols->learning))
 		note_open(symbols, first, pair == 0 ? IGNORABLE_SYMBOL : pair >> 8);
 }
