@@ -170,10 +170,10 @@ typedef struct PtSortOptions
 									 * sort; 0: unknown.  Affects only speed:
 									 * ptsort skips steps that do not pay for
 									 * this number */
-	int64		bound;			/* get returns only this number of tuples, the
-								 * first in order, and the sort may drop the
-								 * other tuples; 0: all (SERIAL, and not for
-								 * unique indexes) */
+	int64		bound;			/* SERIAL only, not for unique indexes: get
+								 * returns only the first 'bound' tuples in
+								 * order, and the sort may drop the others; 0:
+								 * all tuples */
 	bool		stable;			/* tuples that compare equal come in the order
 								 * of participant numbers, then in the order
 								 * in which you put them.  Set 'stable' in all
@@ -209,8 +209,8 @@ typedef struct PtSortStats
 	double		sort_ms;		/* sorting entries in memory; small sorts do
 								 * not count */
 	double		run_ms;			/* writing runs and merging them into one */
-	PtSortMethod method;		/* of the methods that the object's sorts
-								 * used, the one last in PtSortMethod */
+	PtSortMethod method;		/* maximum over the object's sorts, in the
+								 * order of PtSortMethod */
 } PtSortStats;
 
 /*
@@ -357,9 +357,9 @@ typedef struct PtSortApi
 
 	/*
 	 * Return the number of tuples in the merged stream before the slice that
-	 * ptsort_next_slice claimed last.  Raise an error if that function
-	 * claimed no slice or found none left.  With this number, each process
-	 * can write its slices to their places in an array.
+	 * ptsort_next_slice claimed last.  With this number, each process can
+	 * write its slices to their places in an array.  Raise an error if
+	 * ptsort_next_slice claimed no slice or found no slice left.
 	 */
 	int64		(*slice_start) (PtSort *sort);
 
@@ -410,7 +410,7 @@ typedef struct PtSortApi
  * ptsort_get_api returns the table of functions of the installed library.  The
  * arguments are the version and size with which the caller was compiled.
  * Raises ERRCODE_FEATURE_NOT_SUPPORTED if the table has another version, or is
- * smaller than this size.  The table is valid until the process ends.
+ * smaller than 'size'.  The table is valid until the process ends.
  */
 typedef const PtSortApi *(*PtSortGetApi) (uint32 version, uint32 size);
 

@@ -67,11 +67,11 @@
  *
  * ptsort launches no worker in a parallel worker, while a parallel query runs,
  * without a postmaster, or if no shared memory segment is available.  It
- * launches no worker for a temporary table, or if another extension forbids the
- * table's parallel scan (for example because the table's access method has
- * none).  max_parallel_workers and max_worker_processes limit the number of
- * workers.  The result does not depend on the number of workers.  You decide
- * the number to request, and apply other limits, for example
+ * launches no worker for a temporary table, or if another extension forbids
+ * parallel scans of the table (for example because the table's access method
+ * does not support them).  max_parallel_workers and max_worker_processes limit
+ * the number of workers.  The result does not depend on the number of workers.
+ * You decide the number to request, and apply other limits, for example
  * max_parallel_workers_per_gather.
  *
  * Workers and parallel mode end before ptsort_parallel() returns, so they do
@@ -232,7 +232,7 @@ typedef struct PtParallelResult
 	double		rows;			/* visible rows of the table; in an index
 								 * build, live rows, for pg_class */
 	int64		tuples;			/* tuples put */
-	int			participants;	/* processes that put tuples */
+	int			participants;	/* number of processes that put tuples */
 	int			workers_planned;	/* requested, within the server's limits */
 	int			workers_launched;
 	PtParallelStats stats[FLEXIBLE_ARRAY_MEMBER];	/* workers_launched + 1,

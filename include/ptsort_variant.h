@@ -64,7 +64,7 @@ extern "C"
  */
 typedef struct PtSortVariant
 {
-	const char *name;			/* in messages, like "index tuple" */
+	const char *name;			/* in messages, for example "index tuple" */
 
 	/* True if images are inline: 8 bytes, and all callbacks are NULL. */
 	bool		inline_image;
@@ -83,7 +83,7 @@ typedef struct PtSortVariant
 
 	/*
 	 * Optional: true if these two tuples with equal words must be in the same
-	 * slice, like duplicates in a unique index.
+	 * slice, for example duplicates in a unique index.
 	 */
 	bool		(*same_slice) (const void *a, const void *b, void *state);
 } PtSortVariant;

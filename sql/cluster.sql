@@ -147,7 +147,7 @@ CREATE MATERIALIZED VIEW seen AS SELECT * FROM t;
 CREATE INDEX seen_id ON seen (id);
 SELECT copied('seen', 'seen_id');
 
--- Inheritance: a copy has the table's own rows, not its children's
+-- Inheritance: a copy has the table's own rows, not the rows of child tables
 CREATE TABLE parent (id int8, word text);
 CREATE TABLE child (few int2, word text, id int8);
 ALTER TABLE child INHERIT parent;

@@ -42,7 +42,7 @@ SELECT p, keys, memory, sort_few(p, keys, memory)
 FROM generate_series(1, 5) p, unnest(ARRAY['word', 'bytes', 'big', 'num', 'word, num']) keys,
 	unnest(ARRAY['64MB', '1MB']) memory
 ORDER BY keys, memory, p;
--- keys that words do not distinguish: the sort finds the values by comparisons
+-- keys that words do not distinguish: comparisons find the different values
 SELECT p, memory, sort_few(p, 'long', memory)
 FROM unnest(ARRAY[1, 2, 5]) p, unnest(ARRAY['64MB', '1MB']) memory
 ORDER BY memory, p;

@@ -1,4 +1,4 @@
--- Which sorts of queries ptsort does, and which it leaves to the server.  No
+-- Tests which query sorts ptsort does, and which it leaves to the server.  No
 -- other part of a query changes.  (The fuzzer in contrib/fuzz checks the
 -- queries' rows.)
 \getenv source PG_ABS_SRCDIR

@@ -4,7 +4,7 @@
 \i :source/sql/include/same.sql
 SELECT setseed(0.5);
 
--- Types for the operator classes of any enum, range, composite and so on
+-- Types for operator classes that take any enum, range, composite and so on
 CREATE TYPE mood AS ENUM ('so', 'la la', 'fine');
 ALTER TYPE mood ADD VALUE 'awful' BEFORE 'so';
 CREATE TYPE pair AS (a int, b text);

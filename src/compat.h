@@ -116,7 +116,7 @@ pt_add_permission_info(Query *query, RangeTblEntry *rte)
 #endif
 }
 
-/* 18 replaced PrepareSortSupportFromIndexRel()'s strategy with a flag. */
+/* Since 18 PrepareSortSupportFromIndexRel() takes a flag, not a strategy. */
 static inline void
 pt_sortsupport_from_index(Relation index, bool reverse, SortSupport ssup)
 {
@@ -501,8 +501,8 @@ pt_build_index_info(Relation index)
 #endif
 
 /*
- * Since 18 extensions can add lines to a node in EXPLAIN.  If this macro is
- * defined, sortnode.c has a function for explain_per_node_hook.
+ * Since 18 extensions can add lines to a node in EXPLAIN.  If PT_EXPLAIN_NODES
+ * is defined, sortnode.c has a function for explain_per_node_hook.
  */
 #if PG_VERSION_NUM >= 180000
 #define PT_EXPLAIN_NODES

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * segment.c
- *	  The file of a relation's segment; see segment.h.  The file is transient,
- *	  so the server closes it after an error.
+ *	  The file of a relation's segment; see segment.h.  The server closes the
+ *	  file after an error, because OpenTransientFile() opened it.
  *
  *-------------------------------------------------------------------------
  */

@@ -16,7 +16,7 @@
 #include "storage/block.h"
 #include "utils/relcache.h"
 
-/* OpenSegment: the open segment of the main fork, or all zeroes for none. */
+/* OpenSegment: the main fork's open segment, or zeroes if none is open. */
 typedef struct OpenSegment
 {
 	bool		is_open;
@@ -26,7 +26,7 @@ typedef struct OpenSegment
 } OpenSegment;
 
 /*
- * segment_open opens the segment of a block, and closes any other segment.
+ * segment_open opens a block's segment, and closes any other open segment.
  * 'flags' are flags of open(), the same in all calls.  Returns false on
  * failure, with errno and segment->path set.
  */

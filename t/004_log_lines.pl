@@ -14,8 +14,9 @@ use Test::More;
 
 my $node = new_node('main');
 
-# Returns ptsort's lines in these messages, each after its level.  Leaves out
-# lines about indexes of TOAST tables, which the statements also build.
+# Returns ptsort's lines in these messages, with the level before each line.
+# Leaves out lines about indexes of TOAST tables, which the statements also
+# build.
 sub lines_in
 {
 	my ($messages) = @_;

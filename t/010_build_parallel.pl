@@ -1,7 +1,6 @@
 # Index shapes, built by 1, 2 and 4 participants with a budget of 1 MB and with
-# ample memory.  Each index holds the same tuples in the same order as the
-# table sorted by key and ctid, is sound, and has the requested number of
-# participants.
+# ample memory.  Each index is sound and holds the table's tuples in the order
+# of key and ctid.  Each build has the requested number of participants.
 use strict;
 use warnings;
 use FindBin;

@@ -74,7 +74,7 @@ end_session($old);
 
 
 # A unique index ignores duplicates that are recently dead; a live pair of
-# duplicates among dead ones is still an error.
+# duplicates among dead duplicates is still an error.
 fill_table('dup');
 $old = old_snapshot();
 $node->safe_psql('postgres', 'UPDATE dup SET b = b; UPDATE dup SET b = b');

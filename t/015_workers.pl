@@ -28,8 +28,8 @@ CREATE FUNCTION unsafe(int) RETURNS int IMMUTABLE PARALLEL UNSAFE LANGUAGE plpgs
 	AS 'BEGIN RETURN $1 + 1; END';
 });
 
-# Builds an index with these settings, checks that the index and the counts have
-# all tuples, and returns the number of participants.
+# Builds an index with these settings, checks the index, checks that the counts
+# include all tuples, and returns the number of participants.
 sub participants
 {
 	my ($setup, $what) = @_;
@@ -103,7 +103,7 @@ $node->safe_psql('postgres',
 $other->{run}->finish;
 
 # The progress view while the build waits at a fault point.  The build sets the
-# phase before the final counts, so the test waits for the whole row
+# phase first and the final counts later, so the test waits for the whole row
 sub progress
 {
 	my ($point, $where, $phase, $counts) = @_;

@@ -1,7 +1,7 @@
 # Every allocation fails once.  In builds of all kinds and copies of tables,
 # the first allocation fails, then the second, and so on, in the leader and in
-# workers.  Each time the build fails with the server's own error, or does
-# without the memory.  The build leaves nothing behind, and the next build
+# workers.  Each time, the build either fails with the server's own error or
+# does without the memory.  The build leaves nothing behind, and the next build
 # works.
 #
 # In serial builds, every allocation fails.  In parallel builds and copies,

@@ -293,8 +293,8 @@ compare('own table', 'own', \@all, begin => 'BEGIN; CREATE TABLE own AS SELECT i
 
 
 # Other transactions are in progress and released their locks early.  A build
-# warns about the rows of these transactions, and the build of a unique index
-# waits, even for a HOT update.
+# warns about the rows of these transactions.  The build of a unique index
+# waits until the transactions end, even if a change is a HOT update.
 sub other_changes
 {
 	my ($changes) = @_;

@@ -1,8 +1,8 @@
 # Faults in sorts of minimal tuples and of values: each allocation fails once,
 # each named point raises an error or receives a cancel when the sort passes
-# the point for the first or the second time, and the disk is full.  Each time
-# the sort is right or ends with the fault's own error.  The sort leaves no
-# memory, file or segment behind, and the next sort is right.
+# the point for the first or the second time, and the disk is full.  Each
+# time, the sort is right or ends with the fault's own error.  The sort leaves
+# no memory, file or segment behind, and the next sort is right.
 # (ptsort_test_model compares every tuple with the server's sort, which is
 # complete before anything can fail.)
 #

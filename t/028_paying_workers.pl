@@ -1,6 +1,7 @@
 # If ptsort.parallel_workers or the server's cost model allows workers, ptsort
-# starts only workers that make the build faster.  With WITH (parallel_workers)
-# or the table's option, ptsort always starts the workers.
+# starts only workers that make the build faster.  Given
+# WITH (parallel_workers) or the table's option, ptsort always starts the
+# workers.
 use strict;
 use warnings;
 use FindBin;

@@ -280,8 +280,8 @@ is( $out,
 	$refusal . $advice =~ s/one two/gcc/gr . "packages are missing\n0 passed, 1 failed\n",
 	'make check with NO_INSTALL=1 on a machine without gcc: says so');
 
-# Only packages.sh installs packages on this machine; root.sh installs them inside
-# a root directory.
+# Only packages.sh installs packages on this machine; root.sh installs
+# packages inside a root directory.
 my @installers =
   grep { slurp($_) =~ s/\\\n/ /gr =~ /^(?!\s*(?:#|echo|step "packages" inside)).*\bapt(?:-get)?\b.*\binstall\b/m }
   glob("$top/contrib/*/*.sh $top/.ci/*");

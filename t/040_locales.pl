@@ -41,8 +41,8 @@ my %settings = (
 	mixed => [
 		'ptsort.parallel_workers = 0',
 		'ptsort.parallel_workers = 2, ptsort_test.spill_entries = 300, ptsort_test.merge_order = 2' ],
-	# one script after the other: ptsort learns from the first rows, which lack
-	# most of the characters
+	# one writing system after the other: ptsort learns from the first rows,
+	# which lack most of the characters
 	ordered => [
 		'ptsort.parallel_workers = 0, ptsort_test.spill_entries = 200',
 		'ptsort.parallel_workers = 1, ptsort_test.spill_entries = 150, ptsort_test.slices = 5',
@@ -51,7 +51,8 @@ my %settings = (
 my $node = new_node('main', conf => "ptsort.log_build = off\nptsort_test.learn_tuples = 0\n");
 my $all = ($ENV{PTSORT_LOCALES} // '') eq 'all';
 
-# Creates a database with tables of one column k; COPY reads the lines.
+# Creates a database with tables of one column k; COPY fills each
+# table with its lines.
 sub fill_database
 {
 	my ($name, $options, %tables) = @_;

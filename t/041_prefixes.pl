@@ -16,7 +16,7 @@ use Test::More;
 my $locales = PostgreSQL::Test::Utils::tempdir();
 
 # Creates a locale of the ASCII characters, in their order.  Options: "element"
-# is an element of several characters, which precedes all characters; "rule" is
+# is an element of several characters and precedes all characters; "rule" is
 # the rule of the passes; "ignored" is a character without weight in the first
 # pass.
 sub make_locale

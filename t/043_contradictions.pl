@@ -1,8 +1,8 @@
-# In this test, ptsort misreads the tables of a collation: it reads the Czech "ch"
-# as two letters.  ptsort notices the error because the collation's provider compares
-# some of the strings.  In each session, the first statement that meets the
-# error starts over with a warning, or fails.  Later statements and their
-# workers are right, without another warning.
+# In this test, ptsort misreads the tables of a collation: it reads the Czech
+# "ch" as two letters.  ptsort notices the error because the collation's
+# provider compares some of the strings.  In each session, the first statement
+# that meets the error starts over with a warning, or fails.  Later statements
+# and their workers are right, without another warning.
 use strict;
 use warnings;
 use FindBin;

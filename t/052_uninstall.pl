@@ -45,7 +45,8 @@ sub make
 		"make $goal") or diag($said);
 }
 
-# Installs and uninstalls; returns the paths that the installation added.
+# Runs "make install" and "make uninstall" in a directory; returns the paths
+# that the installation added.
 sub there_and_back
 {
 	my ($dir, $name) = @_;

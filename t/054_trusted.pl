@@ -119,8 +119,8 @@ succeeds('owner', "$report DROP INDEX shared.i; $build", '', 'again');
 $node->safe_psql('owned', 'CREATE EXTENSION amcheck');
 is($node->safe_psql('owned', "SELECT bt_index_parent_check('shared.i', true, true)"), '', 'the index is right');
 
-# A user may change ptsort's settings, except those that write to the log: these
-# need a superuser, even before the session loads ptsort.
+# A user may change ptsort's settings, except the settings that write to the
+# log: only a superuser may change these, even before the session loads ptsort.
 my $log = qr/permission denied to set parameter "ptsort\.log_build"/;
 fails('owner', "$report SET ptsort.log_build = on", qr/ERROR:  42501: $log/, 'logging, loaded');
 my ($out, $err) = as('owner', "SET ptsort.log_build = on; $report SHOW ptsort.log_build; SET ptsort.enable = off; SHOW ptsort.enable");

@@ -1,10 +1,10 @@
 # Faults in the sorts of queries: allocations fail, each named point raises an
 # error or receives a cancel, the disk is full, a worker exits with FATAL.  Each
 # time the query returns the right rows or ends with the fault's own error.
-# The query leaves nothing behind, and the next query is right.  The test also
-# has cursors whose sorts are open while subtransactions begin and end, errors
-# in functions called while a sort is open, temp_file_limit, statement_timeout,
-# and other extensions that look at plans.
+# The query leaves nothing behind, and the next query returns the right rows.
+# The test also has cursors whose sorts are open while subtransactions begin and
+# end, errors in functions called while a sort is open, temp_file_limit,
+# statement_timeout, and other extensions that look at plans.
 #
 # Every n-th allocation fails; the date decides which allocations fail.  With
 # PTSORT_FAULTS=all every allocation fails once.

@@ -49,7 +49,7 @@ sub run_query
 	return ($ours eq $server && $ours ne '', \@sorts, $plan);
 }
 
-# Returns the sum of the rows in ptsort's lines.
+# Returns the sum of the row counts in ptsort's lines.
 sub sum_rows
 {
 	my $sum = 0;
@@ -60,8 +60,8 @@ sub sum_rows
 my $parallel = q{SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
 	SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off};
 
-# name, settings, query; number of sorts and number of keys of each sort, first
-# since PostgreSQL 16, then in earlier versions
+# name, settings, query; number of sorts, and number of keys of each sort, since
+# PostgreSQL 16; the same two numbers for earlier versions
 foreach (
 	[ 'DISTINCT', 'SELECT', 'SELECT count(DISTINCT t) FROM plain', 1, 1, 0, 0 ],
 	[ 'ORDER BY', 'SELECT', q{SELECT md5(string_agg(c, ',' ORDER BY c, id)) FROM plain}, 1, 2, 0, 0 ],
@@ -93,7 +93,7 @@ SKIP:
 	ok($same, "temporary files: the server's rows");
 	like($lines->[0][2] // '', qr/external.*Disk: /, 'temporary files: ptsort wrote them');
 
-	# if a query needs two orders, the server does the sort for the second
+	# if a query needs two orders, the server does the sort for the second order
 	($same, $lines) = run_query('SELECT', 'SELECT count(DISTINCT t), count(DISTINCT c) FROM plain');
 	ok($same, "two orders: the server's rows");
 	is(scalar(@$lines), 1, 'two orders: one sort by ptsort');

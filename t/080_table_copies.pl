@@ -40,8 +40,8 @@ sub copies_since
 	  slurp_file($node->logfile, $offset) =~ /LOG:  ptsort: copied table (.*)/g;
 }
 
-# Returns what amcheck finds in the table ('sound' if nothing), and the number
-# of rows whose word is smaller than the word before it in the table's file.
+# Returns what amcheck finds in the table ('sound' if nothing), and the number of
+# rows whose word is smaller than the previous row's word in the table's file.
 sub sound
 {
 	my ($server, $name) = @_;
@@ -224,7 +224,7 @@ $node->start;
 is(sound($node, 'crashed'), 'sound|0', 'checkpoint: in order');
 is($node->safe_psql('postgres', of($digest, 'crashed')), $crashed_digest, 'checkpoint: the same rows');
 
-# A crash in the middle: the table is unchanged
+# A crash in the middle of a copy: the table is unchanged
 $pause = pause_points($node);
 $psql = start_psql($node, q{SET ptsort_test.fault = 'copywrite: filled:2:pause'},
 	q{SET ptsort_test.leader_participates = off}, 'CLUSTER crashed');

@@ -439,8 +439,8 @@ is(scans_since($end), 'dups_id: own; dups_word: 2 indexes; dups_few: from dups_w
 check_indexes($node, 'locked');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE relation = 'dups_word'::regclass}), '0', 'locked: no lock is left');
 
-# Another session renames an index that a table rewrite will build later.  At
-# that time, no process holds a lock on that index.  ptsort still builds it
+# Another session renames an index that a table rewrite will build later.  During
+# the renaming, no process holds a lock on the index.  ptsort still builds it
 foreach my $workers (0, 2)
 {
 	my $names = $node->safe_psql('postgres', q{SELECT string_agg(relname, ' ' ORDER BY indexrelid)

@@ -62,8 +62,8 @@ sub run_statement
 }
 
 # Returns the number of rows, the number of rows whose word is smaller than the
-# word before it in the table's file, the number of sound btree indexes, and what
-# amcheck finds in the table.
+# previous row's word in the table's file, the number of sound btree indexes,
+# and what amcheck finds in the table.
 sub state_of
 {
 	my ($table) = @_;

@@ -228,8 +228,7 @@ sub settings
 		'ptsort_test.leader_participates = ' . pick(qw(on on off)));
 }
 
-# Starts sessions; each runs this number of steps, or ends when the server
-# stops.
+# Starts sessions; each runs $steps steps, or ends when the server stops.
 sub start_load
 {
 	my ($node, $sessions, $steps) = @_;

@@ -128,8 +128,8 @@ sub variants
 		(map { "v$_" } 1, 2, 10, 11, 100, '007', '07', 7), 'Straße', 'STRASSE', 'Strasse', 'strase');
 }
 
-# Returns up to $count strings of each kind of file on this machine: words and
-# data of packages, paths, translated messages.
+# Returns up to $count strings of each kind of file on this machine: words of
+# dictionaries, data about packages, paths, translated messages.
 sub machine_strings
 {
 	my ($count) = @_;

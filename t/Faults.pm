@@ -334,8 +334,8 @@ sub session_of
 	return "$config->{setup}; SET ptsort_test.turns = '$turns{ $config->{roles}{$role} }';";
 }
 
-# Returns the points that a process in this role passes in a build without
-# faults, sorted by name.
+# Returns the points, sorted by name, that a process in the given role passes in
+# a build without faults.
 sub passed_points
 {
 	my ($node, $config, $role) = @_;
@@ -409,11 +409,11 @@ DROP INDEX IF EXISTS i;
 };
 }
 
-# Runs cells in one session and returns the outcome of each: result (its
-# SQLSTATE), message, acted, failed, counted, left, index, next.  The first
-# outcome also has the size of TopMemoryContext before the sixth cell and after
-# the last.  If the session ends early, a cell's outcome has only the fields up
-# to that point.
+# Runs cells in one session and returns the outcome of each: result (SQLSTATE of
+# the build with the fault), message, acted, failed, counted, left, index, next.
+# The first outcome also has the size of TopMemoryContext before the sixth cell
+# and after the last.  If the session ends early, a cell's outcome has only the
+# fields up to that point.
 sub run_cells
 {
 	my ($node, $config, $role, @cells) = @_;
@@ -443,7 +443,7 @@ sub run_cells
 
 # Runs one cell whose fault ends the session.  Calls $wait, then runs the rest
 # of the cell in another session.  Returns ended (1 if the fault ended the
-# session), message, left, index and next of the cell, and table (whether the
+# session), message, left, index and next of the cell, and table ('true' if the
 # table is unchanged).
 sub run_last_cell
 {

@@ -85,8 +85,8 @@ EXCEPTION
 		RETURN format('%s: %s', index::regclass, SQLERRM);
 END $$};
 
-# The indexes that must be sound; in recovery, indexes of unlogged tables are
-# left out.
+# The indexes that must be sound: in recovery, all except the indexes of
+# unlogged tables.
 my $valid = q{
 FROM pg_index i JOIN pg_class c ON c.oid = indexrelid
 	JOIN pg_am a ON a.oid = relam AND amname = 'btree'

@@ -113,7 +113,7 @@ sub start_psql
 	return $psql;
 }
 
-# Waits until at least this number of processes sleep or pause at a point of
+# Waits until at least $processes processes sleep or pause at a point of
 # ptsort_test.fault.
 sub wait_for_point
 {

@@ -49,7 +49,7 @@ class SlowDisk:
         self.path = path
 
     def set_rate(self, mb_s):
-        """Limit the server's writes to this rate in MB/s; 0 means no limit."""
+        """Limit the server's writes to mb_s megabytes a second; 0: no limit."""
         with open(self.path, "r+b") as f:
             f.write(struct.pack("=qq", mb_s * MB, 0))
 
@@ -74,8 +74,8 @@ def one_build(server, options, builder, table, keys):
 
 def measure_disk(server, options, table, keys, mb_s):
     """Measure builds by both builders in turn, with each number of
-    participants, on a disk with this rate (0 for the machine's disk).  Returns
-    a list of dicts."""
+    participants, on a disk that writes mb_s megabytes a second (0 for the
+    machine's disk).  Returns a list of dicts."""
     found = []
     for n in options.participants:
         options.workers = n - 1

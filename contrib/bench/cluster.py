@@ -34,10 +34,10 @@ def machine_memory():
 
 
 def settings(memory, workers, wal_level="replica", buffers=None):
-    """Configuration lines for a machine with this memory in bytes.  They make
-    the server durable, and keep checkpoints and autovacuum from starting during
-    a build.  Unless the caller passes buffers, the lines set shared_buffers to
-    a size that should hold a table."""
+    """Configuration lines for a machine with `memory` bytes of memory.  The
+    lines make the server durable, and keep checkpoints and autovacuum from
+    starting during a build.  Unless the caller passes `buffers`, the lines set
+    shared_buffers to a size that should hold a table."""
     return [
         "fsync = on",
         "full_page_writes = on",

@@ -4,11 +4,11 @@
     corpus.py KIND ROWS
 
 Generated strings have only the regularities that their generator gave them.
-Real text has other regularities, so make bench measures both.  The text differs
-between machines, so compare only numbers from one run.  Unless KIND is in
-IN_ORDER, the lines are in a random order, which is the same each time.  If the
-machine has too little text, the program prints fewer than ROWS lines.  It skips
-files that the user cannot read, and bytes that are not UTF-8.
+Real text has other regularities, so `make bench` measures both.  The text
+differs between machines, so compare only numbers from one run.  Unless KIND is
+in IN_ORDER, the lines are in a random order, which is the same each time.  If
+the machine has too little text, the program prints fewer than ROWS lines.  It
+skips files that the user cannot read, and bytes that are not UTF-8.
 """
 
 import functools

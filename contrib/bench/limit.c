@@ -176,7 +176,7 @@ touch_table(void)
 	}
 }
 
-/* Write at the end of a file, after the data of other processes. */
+/* Append data to a file, after the data of other processes. */
 static void
 append(Former *former, int file, const char *data, size_t size)
 {
@@ -339,7 +339,10 @@ make_file(const char *path, uint64 size)
 	close(fd);
 }
 
-/* Run all processes.  Returns the seconds until the last process ended. */
+/*
+ * Run all processes.  Returns the seconds from the start of the work to the end
+ * of the last process.
+ */
 static double
 run(const char *paths[FILES])
 {

@@ -77,7 +77,7 @@ def planned_workers(messages):
 
 def server_participants(messages, workers):
     """The phases of a build by the server, according to the server's messages.
-    Raises BuildError if the build did not have this number of workers."""
+    Raises BuildError unless the build had `workers` workers."""
     planned = planned_workers(messages)
     parts = tracesort.phases(messages)
     if planned != workers or (parts and len(parts) != workers + 1):
@@ -89,7 +89,7 @@ def server_participants(messages, workers):
 def ptsort_participants(last_build, workers):
     """The participants' rows of ptsort_last_build(), and the row with the
     total.  Raises BuildError unless the rows prove that ptsort built the
-    index."""
+    index with `workers` workers."""
     parts = [row for row in last_build if row["participant"] is not None]
     totals = [row for row in last_build if row["participant"] is None]
     if not parts or any(row["index_name"] != INDEX for row in last_build):
@@ -172,9 +172,9 @@ def check(cluster, memory):
 
 
 def measure(cluster, options, shape, collations):
-    """Build one shape's index options.runs times with each builder, in turn, or
-    with ptsort alone.  The builders alternate in going first.  Returns a
-    dict with the status "ok", "skipped" or "error", the reason, and each
+    """Build the index of one shape with each builder in turn, or with ptsort
+    alone, options.runs times.  The builders alternate in going first.  Returns
+    a dict with the status "ok", "skipped" or "error", the reason, and each
     builder's builds."""
     result = {"name": shape.name, "label": shape.label, "keys": shape.keys,
               "kind": shape.kind,
@@ -224,7 +224,8 @@ def load(cluster, options, table):
 
 
 def set_workers(cluster, options, table):
-    """Set the table's number of workers, or let the server plan it."""
+    """Set the table's parallel_workers, or let the server plan the number of
+    workers."""
     cluster.run("ALTER TABLE %s %s" % (
         table, "RESET (parallel_workers)" if options.planned
         else "SET (parallel_workers = %d)" % options.workers))

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Time DuckDB's ORDER BY and Polars' sort, if python3 has them, in memory and
-with one thread.  Both engines get the rows and keys that ptsort sorts.
+"""Time sorts in memory with one thread: DuckDB's ORDER BY and Polars' sort, if
+python3 can import these engines.  Both engines get the rows and keys that
+ptsort sorts.
 
     peers.py ENGINE FILE SPECIFICATION
 
@@ -31,7 +32,7 @@ class Unable(Exception):
 
 
 def installed():
-    """The ENGINES that python3 has."""
+    """The names of the ENGINES that python3 can import."""
     return [name for name in ENGINES if importlib.util.find_spec(name)]
 
 
@@ -44,8 +45,8 @@ def specification(cluster, shape, table, budget_kb, runs):
 
 
 def sort(engine, path, spec):
-    """Run peers.py for an engine.  Returns its output as a dict, or the reason
-    for its failure."""
+    """Run peers.py for an engine.  Returns the output of peers.py as a dict, or
+    the reason for the failure."""
     done = subprocess.run(
         [sys.executable, os.path.abspath(__file__), engine, path, json.dumps(spec)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,

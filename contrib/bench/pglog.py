@@ -19,8 +19,8 @@ def read(paths):
 
 
 def percentile(latencies, share):
-    """The smallest latency that at least the fraction 'share' of all latencies
-    do not exceed.  The list must be sorted and not empty."""
+    """The smallest latency L for which at least the fraction 'share' of all
+    latencies are L or less.  The list must be sorted and not empty."""
     index = -int(-share * len(latencies) // 1) - 1
     return latencies[max(index, 0)]
 

@@ -32,8 +32,8 @@ options_of()
 	done
 }
 
-# build_slow_disk: compile slowdisk.c, and make start_cluster preload it into
-# the server
+# build_slow_disk: compile slowdisk.c into a library, and make start_cluster
+# preload the library into the server
 build_slow_disk()
 {
 	export SLOW_DISK_FILE=$work/slow-disk

@@ -16,9 +16,10 @@ class QueryError(Exception):
     """Raised for a query that cannot be compared; str() gives the reason."""
 
 
-# Functions for a session.  process_ms() and workers_ms() return the CPU time
-# so far, in ms, of the session's process and of the workers.  The kernel counts
-# the workers' time in hundredths of a second.
+# Functions for a session.  process_ms() returns the CPU time in ms that the
+# session's process used so far, and workers_ms() the CPU time in ms that the
+# workers used so far.  The kernel counts the workers' time in hundredths of a
+# second.
 SESSION = """
 CREATE FUNCTION pg_temp.process_ms() RETURNS float8 LANGUAGE sql AS
 $$ SELECT split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::float8 / 1e6 $$;

@@ -1,4 +1,4 @@
-"""The picture of make bench-scale: the model's speedup, the parts of the
+"""The picture of `make bench-scale`: the model's speedup, the parts of the
 model's time, and the participants' waits on this machine."""
 
 import math

@@ -83,8 +83,8 @@ def fraction(seed):
 
 
 def case_of(percent, seed, then, otherwise):
-    """SQL that is "then" in this percentage of the rows, and "otherwise" in the
-    other rows."""
+    """SQL that yields "then" in the given percentage of the rows, and
+    "otherwise" in the other rows."""
     return "CASE WHEN %s < %s THEN %s ELSE %s END" % (
         fraction(seed), percent / 100.0, then, otherwise)
 
@@ -147,7 +147,7 @@ TABLES = {t.name: t for t in (
     # possible
     Table("narrow", 1.0, """
         hashint8extended(i, 1) AS account"""),
-    # Rows with long text; the table has half of ROWS
+    # Rows with long text; the table has ROWS / 2 rows
     Table("words", 0.5, """
         %s || ' ' || %s || ' ' || %s || ' ' || %s || ' ' || %s AS name,
         'https://www.' || %s || '.example.com/' || %s || '/' || %s || '-'

@@ -25,7 +25,7 @@ def middle(sorts, unit):
 
 
 def part_medians(sorts, unit):
-    """The medians of put, perform and get."""
+    """The median times of put, perform and get."""
     return [median(s[part + "_" + unit] for s in sorts) for part in PARTS]
 
 

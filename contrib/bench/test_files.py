@@ -92,7 +92,7 @@ class Ways(unittest.TestCase):
             self.assertIn("1024MB", filebench.commands("/d/in", "/d/out", 1, 1 << 30)["duckdb"])
 
     def test_scripts(self):
-        """The scripts of the other programs are valid Python."""
+        """The scripts for DuckDB and Polars are valid Python."""
         for script in (filebench.DUCKDB, filebench.POLARS):
             compile(script, "script", "exec")
 

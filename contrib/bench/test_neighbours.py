@@ -15,7 +15,7 @@ LOG = """0 1 2500 0 100 250000
 
 
 def log_of(words):
-    """The transactions of a log file with this content."""
+    """The transactions of a log file with the given content."""
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "log.1")
         with open(path, "w") as f:
@@ -80,7 +80,7 @@ class Report(unittest.TestCase):
         self.assertEqual(rows[0][7], "-")
 
     def test_error(self):
-        """The report has no line and no ratio for builds without figures."""
+        """The report has no line and no ratio for builds without results."""
         rows = neighbours.rows_of({
             "alone": [stretch(None, 30)], "errors": ["too long"],
             "2": {"server": [], "ptsort": [stretch(3, 15)]}})

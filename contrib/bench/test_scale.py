@@ -92,7 +92,7 @@ class Seen(unittest.TestCase):
 
 
 def beside(seconds, times, **events):
-    """A build during which checkpoints took these times."""
+    """A build during which checkpoints took the given times."""
     return {"seconds": seconds, "times": times, "events": events}
 
 

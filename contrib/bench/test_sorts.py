@@ -117,8 +117,8 @@ class Measure(unittest.TestCase):
         self.assertEqual(sortmeasure.turns(2), ["server", "ptsort", "ptsort", "server"])
 
     def test_sessions(self):
-        """Each first sort has its own process; the other sorts share one
-        process."""
+        """Each engine's first sort has its own process; the other sorts share
+        one process."""
         server = Server()
         shape = measured("int8", server=server)
         self.assertEqual(len(server.scripts), 3)

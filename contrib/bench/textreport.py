@@ -24,7 +24,7 @@ def restarts(shape):
 
 
 def misses(shape):
-    """The shape's failures to meet the requirements, as a list of words."""
+    """The shape's failures to meet the requirements, as a list of phrases."""
     ratio = shape["summary"]["ratio"]
     least = NEAR_ORDER_LEAST if shape["name"] == NEAR_ORDER else LEAST
     found = ["below %.1f" % least] if ratio < least else []

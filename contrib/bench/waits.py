@@ -18,8 +18,8 @@ INTERVAL = 0.02                 # seconds
 PERF_START = 0.3                # seconds to wait for perf's start or end
 PERF_TRIES = 100                # maximum number of signals to end perf
 
-# Prefixes of wait events, each with the name of the events' kind in the
-# picture.  An event has the kind of the first prefix that matches.
+# Prefixes of wait events, each with the picture's name for the kind of these
+# events.  An event has the kind of the first prefix that matches.
 KINDS = (("running", "running"), ("Lock:extend", "extension lock"),
          ("LWLock:WAL", "WAL"), ("IO:WAL", "WAL"), ("IO:DataFile", "table and index file"),
          ("IO:BufFile", "temporary files"), ("Extension:", "plan, others"),
@@ -28,7 +28,7 @@ KINDS = (("running", "running"), ("Lock:extend", "extension lock"),
 
 
 def kind(event):
-    """The name of a wait event's kind in the picture."""
+    """The picture's name for the kind of a wait event."""
     return next(words for start, words in KINDS if event.startswith(start))
 
 
@@ -113,8 +113,8 @@ class Waits(Session):
 
 
 def spin_share(report):
-    """The share of samples in s_lock() and its subroutines in perf's report;
-    None without samples."""
+    """From perf's report, the share of samples in s_lock() and its subroutines;
+    None if the report has no samples."""
     share, some = 0.0, False
     for line in report.splitlines():
         words = line.split()

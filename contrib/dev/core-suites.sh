@@ -85,8 +85,8 @@ split_diffs()
 	'
 }
 
-# tests_of LOG ok|FAILED: print the names of the tests with this result.  The
-# log can be in the format of pg_regress 15, or in that of 16 and later.
+# tests_of LOG ok|FAILED: print the names of the tests with the given result.
+# The log can be in the format of pg_regress 15, or in that of 16 and later.
 tests_of()
 {
 	case $2 in

@@ -121,8 +121,8 @@ BEGIN
 		to_char(b.server_s, '990.00'), to_char(b.ptsort_s, '990.00'));
 END $$;
 
--- demo.check checks all remaining indexes.  Several sessions can share this
--- work.
+-- demo.check checks all of ptsort's indexes that have no result yet.  Several
+-- sessions can share this work.
 CREATE PROCEDURE demo.check()
 LANGUAGE plpgsql AS $$
 DECLARE

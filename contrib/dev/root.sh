@@ -97,9 +97,9 @@ inside_as()
 }
 
 # in_namespace FUNCTION [ARG...]: call one of this script's functions in new
-# namespaces, with the system mounted.  Process 1 there is a shell that runs
-# this script.  That shell reaps the processes that lose their parents, so the
-# script does not replace the shell with exec.
+# namespaces, with the system mounted.  In these namespaces, process 1 is a
+# shell that runs this script.  That shell reaps the processes that lose their
+# parents, so the script does not replace the shell with exec.
 in_namespace()
 {
 	setpriv --pdeathsig KILL \

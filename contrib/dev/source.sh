@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 #
-# source.sh - fetch the server's sources from the distribution.  A script that
-# builds parts of the server sources packages.sh first, and then this file.
+# source.sh - fetch the server's sources from the distribution.  If a script
+# builds parts of the server, it must source packages.sh before this file.
 #
 # The functions use `apt-get source`, so they work only on Debian.  They use a
 # private apt configuration, which leaves this machine's package lists
@@ -63,7 +63,7 @@ download_source()
 }
 
 # fetch_source MAJOR DIR [PATH...]: unpack the upstream archive of the source
-# package into DIR/src, or only these paths in the archive
+# package, or only the named paths in the archive, into DIR/src
 fetch_source()
 {
 	local major=$1 dir=$2 apt=$2/apt from

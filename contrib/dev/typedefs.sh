@@ -1,8 +1,8 @@
 #!/bin/bash
 #
 # typedefs.sh - `make typedefs`: print the names of types for pgindent, one per
-# line.  These are the types that ptsort defines, and the types in the server's
-# list that ptsort's sources use.
+# line.  These are the types that ptsort defines, and the types that ptsort's
+# sources use from the server's list.
 #
 # The indenter treats each name in the list as a type everywhere.  The script
 # therefore leaves out names of server types that ptsort also uses for variables

@@ -30,8 +30,8 @@ BEGIN
 	RETURN current_setting('ptsort.parallel_workers')::int;
 END $$;
 
--- Runs CREATE kind INDEX ON definition, with these settings.  expected is the
--- SQLSTATE of the expected error, if any.
+-- Runs CREATE kind INDEX ON definition, with the given settings.  expected is
+-- the SQLSTATE of the expected error, if any.
 CREATE FUNCTION build(kind text, definition text, settings text, expected text DEFAULT NULL)
 RETURNS text
 LANGUAGE plpgsql AS $$
@@ -134,7 +134,7 @@ SELECT build('', 't (arr)', :parallel);
 SELECT build('', 't (rng, pair)', :serial);
 SELECT build('', 't (js)', :parallel);
 
--- Tuples with many columns or much data, the last one of the largest size that
+-- Tuples with many columns or much data; the last one has the largest size that
 -- ptsort forms in place
 SELECT build('', 't (id) INCLUDE (wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide, wide)',
 	s) FROM unnest(ARRAY[:memory, :parallel]) s;
@@ -187,11 +187,11 @@ SELECT format('ok %s - the rebuilt indexes are right', nextval('builds'))
 FROM (SELECT bt_index_parent_check(i, true, true) FROM unnest('{t_id,t_url}'::regclass[]) i) s;
 
 -- One scan fills several indexes: exact keys, prefixes, text, dead rows.
--- ptsort builds the last index from another index's scan, with exceptions: if
--- there are too many indexes, if the last index's sort failed because a row may
--- be too large, or if an earlier index has a duplicate.  statement rebuilds the
--- indexes of "many".  taken is true if the test expects that the last index is
--- built from another index's scan.
+-- ptsort builds the last index from another index's scan, except in three
+-- cases: there are too many indexes, the last index's sort failed because a row
+-- may be too large, or an earlier index has a duplicate.  statement rebuilds
+-- the indexes of "many".  taken is true if the test expects that ptsort builds
+-- the last index from another index's scan.
 CREATE TABLE many AS SELECT id, few, nullable, txt, wide FROM t WHERE id <= 1000;
 DELETE FROM many WHERE id % 3 = 0;
 -- An index on an expression ends a group of indexes that share a scan, so this

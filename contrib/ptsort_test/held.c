@@ -7,10 +7,10 @@
  *
  *		ptsort_test: N bytes at "point"
  *
- * at the first pass of a point, and whenever the memory of its sorts at a
- * point exceeds the maximum since the setting changed.  N is the memory that
- * ptsort's contexts obtained from the C library, no matter which code allocated
- * the memory.  So a test can compare N with the sort's own report
+ * at the first pass of a point, and whenever the memory of the process's sorts
+ * at a point exceeds the maximum since the setting changed.  N is the memory
+ * that ptsort's contexts obtained from the C library, no matter which code
+ * allocated the memory.  So a test can compare N with the sort's own report
  * (PtSortStats.peak_memory).  N excludes the contexts of the index load, which
  * is not part of a sort's budget.
  *

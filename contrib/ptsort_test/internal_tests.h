@@ -76,8 +76,9 @@ typedef struct PtSortInternals
 							  const bool *isnull, uint64 *words);
 
 	/*
-	 * Learns from the values whose words the caller computes between these
-	 * two calls.  key_begin_learning returns false if the key cannot learn.
+	 * The key learns from the values whose words the caller computes between
+	 * these two calls.  key_begin_learning returns false if the key cannot
+	 * learn.
 	 */
 	bool		(*key_begin_learning) (struct PtSortKey *key);
 	void		(*key_learn) (struct PtSortKey *key);

@@ -302,7 +302,7 @@ read_all(ModelSort *model)
 	(void) read_and_check(model, true, position);
 }
 
-/* True if the server's sort has the same tuples as ptsort's sort. */
+/* True if the server's sort is open and has the tuples of ptsort's sort. */
 static bool
 server_walks(const ModelArray *array)
 {
@@ -567,9 +567,9 @@ merge_some(ModelMerger *merger, int ntuples, bool *seen)
 }
 
 /*
- * All participants merge: they take slices in turns, and read some tuples each
- * time.  Each slice must have the array's tuples from the slice's start
- * position on.
+ * All participants merge.  They take turns: in each turn, one of them reads
+ * some tuples of its slice.  Each slice must have the array's tuples from the
+ * slice's start position on.
  */
 static void
 read_slices(ModelArray *array, ModelMerger *mergers)

@@ -218,7 +218,7 @@ CREATE FUNCTION ptsort_test_reserve(n int4, budget_kb int4,
 AS 'MODULE_PATHNAME', 'ptsort_test_reserve'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Passes the size to the public interface as the argument with this name; see sizes.c.
+-- Passes the size to the public interface as the named argument; see sizes.c.
 -- Returns ok, a number, or a text that says that the argument's type cannot hold the
 -- size.
 CREATE FUNCTION ptsort_test_size(argument text, size int8)
@@ -343,7 +343,7 @@ CREATE FUNCTION ptsort_test_parallel(
 AS 'MODULE_PATHNAME', 'ptsort_test_parallel'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
--- Takes all segments of dynamic shared memory until the session ends.
+-- Occupies all segments of dynamic shared memory until the session ends.
 CREATE FUNCTION ptsort_test_take_segments()
 RETURNS integer
 AS 'MODULE_PATHNAME', 'ptsort_test_take_segments'

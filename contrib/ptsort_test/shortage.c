@@ -193,8 +193,8 @@ EXPORT int	fallocate64(int fd, int mode, off64_t offset, off64_t size)
 
 /*
  * Memory.  dlsym itself allocates memory, so malloc(), calloc() and realloc()
- * call the C library's functions by the library's internal names.  Only glibc
- * has these names; with another C library, no malloc fails.
+ * call the C library's functions by their internal names.  Only glibc has these
+ * names; with another C library, no malloc fails.
  */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t n, size_t size);

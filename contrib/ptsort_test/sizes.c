@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * sizes.c
- *	  ptsort_test_size(): tests every size and number that the public headers
- *	  take as an argument.
+ *	  ptsort_test_size(): tests every size and number that a caller can pass
+ *	  through the public headers.
  *
  * Each function in the table below calls ptsort with the given size as one
  * argument, and with valid values as all other arguments.  If the size is out

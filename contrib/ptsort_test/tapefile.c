@@ -56,9 +56,9 @@ wrong_bytes(PtSortTestFile *file, Size size, int64 offset)
 
 /*
  * ptsort_test_file(shared, size, offsets) writes pieces of the given size at
- * the given offsets and reads the pieces.  If 'shared', the reads use another
- * handle.  The function returns the number of bytes that differ from the
- * written bytes.
+ * the given offsets and reads the pieces.  If 'shared' is true, the function
+ * reads the pieces through a second handle.  The function returns the number of
+ * bytes that differ from the written bytes.
  */
 PG_FUNCTION_INFO_V1(ptsort_test_file);
 Datum

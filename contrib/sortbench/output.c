@@ -111,7 +111,7 @@ output_create(Output *output)
 		create_file(output, i);
 }
 
-/* Gives a file this name.  On failure, returns false and sets errno. */
+/* Gives a file the name "name".  On failure, returns false and sets errno. */
 static bool
 give_name(const VolumeFile *file, const char *name)
 {

@@ -10,7 +10,7 @@
  * record.
  *
  * Binary record n has the ten highest bytes of the n-th random number and of
- * each of the next nine numbers.  The generator XORs all bytes except the key
+ * each of the next nine numbers.  The generator XORs all bytes after the key
  * with bytes that the format prescribes, so that no two places of a file have
  * the same bytes.
  *

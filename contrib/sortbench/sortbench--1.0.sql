@@ -135,7 +135,7 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
 -- Runs the Datamation benchmark: sorts a million records from file to file, and
 -- returns the leader's time for each of the seven steps.  Creates its files in
--- this directory, and removes them.  datamation, minutesort and pennysort pass
+-- "directory", and removes them.  datamation, minutesort and pennysort pass
 -- direct_output to sortbench_sort.
 CREATE FUNCTION datamation(
 	directory pg_catalog.text,
@@ -173,10 +173,10 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
 END $$;
 
 -- Finds the maximum number of records that a sort from file to file can sort in
--- this number of seconds.  Returns a row for each attempt.  Increases the
+-- the given number of seconds.  Returns a row for each attempt.  Increases the
 -- number of records until an attempt takes 90 percent of "seconds", or reaches
 -- max_bytes.  An attempt's time does not include making files and validating
--- results.  Creates its files in this directory, and removes them.
+-- results.  Creates its files in "directory", and removes them.
 CREATE FUNCTION minutesort(
 	directory pg_catalog.text,
 	seconds pg_catalog.float8 DEFAULT 60,
@@ -235,7 +235,7 @@ END $$;
 
 -- Runs PennySort: computes the time for which this machine costs a penny, and
 -- finds the maximum number of ASCII records that a sort can sort in that time.
--- The price is in dollars.
+-- price_of_machine is in dollars.
 CREATE FUNCTION pennysort(
 	directory pg_catalog.text,
 	price_of_machine pg_catalog.float8,

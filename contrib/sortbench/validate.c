@@ -202,7 +202,7 @@ check_init(Check *check, const Records *records, int64 piece_records,
 	pg_atomic_init_u32(&check->next_piece, 0);
 }
 
-/* Checks all records, with at most this number of workers. */
+/* Checks all records, with at most "workers" workers. */
 static Found
 check_records(const Records *records, int workers)
 {

@@ -83,8 +83,8 @@ volume_layout(Volume *volume, int64 unit)
 
 /*
  * Locates a range of bytes of the volume.  Sets *file and *place to the start
- * of the range, and returns the number of the range's bytes that lie in the
- * file one after the other from *place on.
+ * of the range, and returns how many bytes of the range follow one another in
+ * the file from *place on.
  */
 static int64
 locate(const Volume *volume, int64 offset, int64 size, int *file,
@@ -195,10 +195,9 @@ used(Disk *disk, int file, int64 bytes, double since)
 }
 
 /*
- * Reads at most this number of bytes with direct I/O.  If the place and the
- * buffer are aligned and the size is at least one block, reads whole blocks
- * directly into the buffer.  Otherwise reads blocks into disk->blocks and
- * copies the bytes.
+ * Reads at most "size" bytes with direct I/O.  If the place and the buffer are
+ * aligned and the size is at least one block, reads whole blocks directly into
+ * the buffer.  Otherwise reads blocks into disk->blocks and copies the bytes.
  */
 static ssize_t
 read_direct(Disk *disk, int file, void *into, int64 size, int64 place)
@@ -280,8 +279,8 @@ disk_expect(Disk *disk, int64 offset, int64 size)
 }
 
 /*
- * Writes at most this number of bytes.  With direct I/O, whole blocks bypass
- * the cache, and bytes before and after these blocks go through the cache.
+ * Writes at most "size" bytes.  With direct I/O, whole blocks bypass the
+ * cache, and bytes before and after these blocks go through the cache.
  */
 static ssize_t
 write_part(const Disk *disk, int file, const char *from, int64 size,

@@ -220,7 +220,7 @@ reader_close(Reader *reader)
 		ExecDropSingleTupleTableSlot(reader->slot);
 }
 
-/* reader_join appends another reader's n rows to this reader's checksum. */
+/* reader_join extends this reader's checksum by another reader's n rows. */
 void
 reader_join(Reader *reader, uint64 checksum, int64 n)
 {

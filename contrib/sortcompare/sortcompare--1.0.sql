@@ -8,7 +8,8 @@
 -- the hashes of the sorted rows.
 --
 -- columns:        the keys, ascending, nulls last
--- collations:     the keys' collations; null or 0 means the column's collation
+-- collations:     the keys' collations; an element 0, or null instead of the
+--                 array, means the column's collation
 -- kind:           'tuple' sorts rows, 'datum' sorts values of one column
 -- budget_kb:      memory for the sort
 -- bound:          number of rows to read; 0 is all

@@ -35,7 +35,7 @@ typedef struct Job
 	int64		budget;			/* bytes */
 	int64		bound;			/* number of tuples to read; 0 is all */
 	int64		group_rows;		/* number of rows in one sort; 0 is all */
-	bool		anew;			/* begin a new sort instead of a reset */
+	bool		anew;			/* begin a new sort for each group */
 	bool		random_access;
 	bool		stable;			/* ptsort keeps equal keys in put order */
 	bool		told;			/* tell ptsort the number of rows */

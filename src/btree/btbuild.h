@@ -114,7 +114,7 @@ extern void siblings_describe(WaitingRuns *runs, Relation heap);
  */
 extern void siblings_keep(const WaitingRuns *runs);
 
-/* siblings_wait returns true if runs wait for the build of this index. */
+/* siblings_wait returns true if runs wait for the build of 'index_id'. */
 extern bool siblings_wait(Oid index_id);
 
 /*

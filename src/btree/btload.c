@@ -12,9 +12,9 @@
  * leaf is still open.  So the participant that loads the slice keeps both
  * leaves in the shared block, not in the file.  This participant also writes a
  * temporary file, the slice's list, with the downlinks of all leaves except
- * the first.  The leader goes over the slices in order.  It writes the first
- * leaf, adds the list to level 1, and adds the next slice's first tuple to the
- * last leaf.  That tuple becomes the high key, as at any other page boundary.
+ * the first.  For each slice in order, the leader writes the first leaf, adds
+ * the list to level 1, and adds the next slice's first tuple to the last leaf.
+ * That tuple becomes the high key, as at any other page boundary.
  *
  *-------------------------------------------------------------------------
  */
@@ -135,7 +135,7 @@ btload_shared_init(Team *team, int processes, int slices)
 	/*
 	 * Reserve the metapage's block, but leave the file empty until the load
 	 * begins.  So if one of the index's functions runs the planner during the
-	 * scan, the planner raises the same error as in a server build.
+	 * scan, the planner raises the same error as in a build by the server.
 	 */
 	pg_atomic_write_u64(&shared->file.nblocks, BTREE_METAPAGE + 1);
 	pg_atomic_init_u64(&shared->tuples, 0);

@@ -451,7 +451,7 @@ btpending_init(BtPending *pending)
 
 /*
  * If the last tuple of the leaf has the key of 'itup', start a posting list
- * with the last tuple and remove it from the leaf.
+ * with the last tuple and remove this tuple from the leaf.
  */
 static bool
 start_with_last(const BtRules *rules, BtPending *pending, BtOpenPage *open,

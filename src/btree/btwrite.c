@@ -154,7 +154,7 @@ grow_file(BtWriter *writer, BlockNumber end)
 
 static const BtChunk no_blocks = {0, 0};
 
-/* Exchange a chunk for the returned chunk.  Either may be empty. */
+/* Exchange a chunk for the chunk in shared->returned.  Either may be empty. */
 static BtChunk
 exchange_returned(BtFileShared *shared, BtChunk chunk)
 {

@@ -9,7 +9,7 @@
  * lock which of the page's row versions to copy.  Second, it converts row
  * versions to their form in the new table: it nulls dropped columns and fills
  * in columns added later.  Every participant can convert row versions, but in
- * the next phase the leader may have to write them alone.
+ * the next phase the leader may have to write all of them.
  *
  * Every participant can write most row versions, wherever there is room.  But
  * some row versions are linked by TID, and some need rows in a TOAST table.  If

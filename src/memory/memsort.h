@@ -80,8 +80,8 @@ extern MemSort *memsort_create(SortOrder *order, int64 budget,
 extern void memsort_set_budget(MemSort *ms, int64 budget);
 
 /*
- * memsort_used returns the bytes of the entries, of the scratch that is set
- * aside for them, and of the chunks.
+ * memsort_used returns the bytes of the entries, of the scratch that the
+ * MemSort sets aside, and of the chunks.
  */
 extern int64 memsort_used(const MemSort *ms);
 
@@ -231,9 +231,9 @@ memsort_ahead(const MemSort *ms, int64 i)
 }
 
 /*
- * memsort_prefetch prefetches the first 'bytes' bytes of memsort_ahead's image.
- * The image need not begin at a cache line, so the last byte may be in another
- * line.  util.h explains why prefetching is a macro.
+ * memsort_prefetch prefetches the first 'bytes' bytes of the image that
+ * memsort_ahead returns.  The image may begin within a cache line, so the last
+ * byte may be in another line.  util.h explains why pt_prefetch is a macro.
  */
 #define memsort_prefetch(ms, i, bytes) \
 	do { \

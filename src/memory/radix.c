@@ -8,8 +8,8 @@
  * bucket differ.  So clustered keys need no more levels than random keys.
  * When a word is used up, the sort goes on with the next word.  Ten million
  * random words take two levels of 11 bits each.  Buckets are then so small that
- * one insertion sort over many buckets finishes them.  The sort also recognises
- * input in order or in reverse order; this test costs very little.
+ * one insertion sort over many buckets finishes them.  The sort also tests
+ * whether its input is in order or in reverse order; the test costs little.
  *
  * The first level moves entries all over memory; later levels stay in cache.
  * Collecting entries in a small buffer per bucket, to write several entries at
@@ -24,7 +24,7 @@
  * differing bit, normally DIGIT_BITS bits.
  *
  * The functions work for any stride.  The compiler inlines them with constant
- * strides, so there is one version for each stride in use.
+ * strides, so each function has a version for each stride in use.
  *
  *-------------------------------------------------------------------------
  */
@@ -254,7 +254,7 @@ count_buckets(const uint64 *entries, int64 n, const int stride,
 	return result;
 }
 
-/* Make a digit of at most max_bits, from the highest differing bit down. */
+/* Make a digit of up to max_bits bits, from the highest differing bit down. */
 static pt_inline void
 set_digit(Digit *digit, int word, uint64 differing, int max_bits)
 {
@@ -267,8 +267,8 @@ set_digit(Digit *digit, int word, uint64 differing, int max_bits)
 }
 
 /*
- * Find the next digit of at most max_bits in which the entries differ, and the
- * start of each bucket.  Returns false if the entries are in order.
+ * Find the next digit (up to max_bits bits) in which the entries differ, and
+ * the start of each bucket.  Returns false if the entries are in order.
  *
  * A sample nearly always shows in which bits many entries differ; count_buckets
  * shows whether the sample missed any bits.

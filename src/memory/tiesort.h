@@ -66,7 +66,7 @@ extern int	tiesort_few_keys(const EntrySort *es, uint64 *entries, int64 n,
 extern bool tiesort(const EntrySort *es, uint64 *entries, int64 n,
 					bool keys_only);
 
-/* tiesort_group returns the size of the first group of equal keys. */
+/* tiesort_group returns how many entries at the start have equal keys. */
 extern int64 tiesort_group(const EntrySort *es, const uint64 *entries,
 						   int64 n);
 

@@ -3,10 +3,10 @@
  * sortextras.h
  *	  Extras of a sort, beyond the public headers, for ptsort's own variants.
  *
- * The extras are keys that learn, sorts that may fail and that the caller then
- * repeats, and callbacks that see entries with their words.  Only ptsort's own
- * variants need the extras, so the extras are not part of the interface for
- * other extensions, and may change with every build of the library.
+ * The extras are keys that learn, sorts that the caller repeats if they fail,
+ * and callbacks that see entries with their words.  Only ptsort's own variants
+ * need the extras, so the extras are not part of the interface for other
+ * extensions, and may change with every build of the library.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@ typedef struct SortVariant
 
 	/*
 	 * For sorts with a key (sort_begin_own).  When enough tuples are in
-	 * memory, a key that is learning learns within a part of the budget. Then
+	 * memory, a key that is learning uses a part of the budget to learn.  Then
 	 * the sort calls rekey to make the words (an array of KEY_ENTRY_WORDS) of
 	 * each tuple in memory, and resets the current memory context after each
 	 * tuple.
@@ -64,8 +64,8 @@ typedef struct SortVariant
 	/*
 	 * For inline images, both optional.  The arguments are two entries (the
 	 * words and, after them, the image) with equal words.  check_equal may
-	 * raise an error about the two.  The sort calls check_equal for all
-	 * neighbours in the final order, in any memory context, and does not
+	 * raise an error about the two entries.  The sort calls check_equal for
+	 * all neighbours in the final order, in any memory context, and does not
 	 * reset the context.  same_slice is like PtSortVariant.same_slice.
 	 */
 	void		(*check_equal) (const uint64 *a, const uint64 *b, void *state);

@@ -8,9 +8,9 @@
  * maintains the node's fields as ExecSort() does, so that parents, EXPLAIN,
  * rescans and bounds see no difference.
  *
- * The server sorts if the node may be read backward, marked or rewound.  It
- * also sorts if the key would have no words, because ptsort gains nothing by
- * sorting without words.
+ * The server sorts the rows of a node that may be read backward, marked or
+ * rewound.  The server also sorts the rows if the key would have no words,
+ * because ptsort gains nothing by sorting without words.
  *
  * When a node must sort again, ExecReScanSort() ends the node's tuplesort, so
  * the node must have one.  The node therefore holds an empty tuplesort while
@@ -137,7 +137,7 @@ begin_sort(TakenSort *taken)
 
 /*
  * Make a sort ready for rows.  Reuse the last sort if the last and the new sort
- * are both bounded or both unbounded. Returns false if the server must sort,
+ * are both bounded or both unbounded.  Returns false if the server must sort,
  * because ptsort would gain nothing.
  */
 static bool

@@ -29,7 +29,7 @@
 #include "text/text_model.h"
 #include "utils/memutils.h"
 
-/* Part of the budget that the sort reserves until learning ends. */
+/* Until learning ends, the sort reserves 1 / LEARNING_PART of the budget. */
 #define LEARNING_PART		4
 
 /*
@@ -164,7 +164,7 @@ has_few_keys(PtSort *sort)
 	FewKeys		keys = {0};
 	pg_prng_state random;
 
-	/* tiesort_find_key needs equal words, but the words of a pack differ */
+	/* tiesort_find_key needs equal words, but words of packed columns differ */
 	if (sort->options.role != PTSORT_SERIAL || sort->order.inline_image ||
 		sort->key->pack.nfields > 0 || ms->count < FEW_KEYS_SAMPLE)
 		return false;

@@ -40,7 +40,7 @@ struct Merge
 	MergeNode  *tree;			/* nruns nodes, the winner first */
 	bool		started;
 
-	/* for words that a collation's tables made */
+	/* for spot checks of words that a collation's tables made */
 	bool		spot_checks;
 	int			until_spot;		/* winners until the next spot check */
 

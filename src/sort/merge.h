@@ -23,7 +23,7 @@ typedef struct Merge Merge;
 /* MergePurpose: the use of the merged stream. */
 typedef enum MergePurpose
 {
-	MERGE_TO_RUN,				/* to write a run; recycles the blocks read */
+	MERGE_TO_RUN,				/* to write a run; recycles the input blocks */
 	MERGE_FINAL					/* to return the result of the sort */
 } MergePurpose;
 

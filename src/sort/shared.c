@@ -53,7 +53,7 @@ struct PtSortShared
 {
 	BuildStamp	stamp;			/* must be first; immutable after init */
 	int			processes;		/* number of slots; immutable after init */
-	TextDistrust distrusted;	/* as in the leader; immutable after init */
+	TextDistrust distrusted;	/* the leader's list; immutable after init */
 	Oid			contradicted;	/* collation that a worker reported */
 	SharedFileSet fileset;		/* has its own lock */
 	ConditionVariable announced;	/* broadcast when the state changes */
@@ -131,7 +131,7 @@ slice_row(int processes)
 Size
 shared_estimate(int processes)
 {
-	/* called first, because shared_slices checks the number of processes */
+	/* shared_slices comes first, because it checks the number of processes */
 	int			nslices = shared_slices(processes);
 	Size		slices = mul_size(mul_size(nslices + 1, slice_row(processes)),
 								  sizeof(int64));

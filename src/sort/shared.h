@@ -19,7 +19,7 @@
 #include "lib/stringinfo.h"
 #include "tape/run.h"
 
-/* ptsort.h describes the first three functions, with the prefix ptsort_. */
+/* ptsort.h describes the first three as ptsort_shared_estimate() etc. */
 extern Size shared_estimate(int processes);
 extern void shared_init(PtSortShared *shared, int processes,
 						dsm_segment *segment);

@@ -264,8 +264,8 @@ trim(PtSort *sort)
 }
 
 /*
- * Adjust the memory for one run to the size of the tuples so far.  Returns true
- * if the memory grew enough to continue filling it.
+ * Recompute the memory for one run from the tuples so far.  Returns true if
+ * the memory grew enough to continue filling it.
  */
 static bool
 has_more_room(PtSort *sort)

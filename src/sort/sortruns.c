@@ -200,7 +200,7 @@ sort_append_run(PtSort *sort, RunWriter *writer)
 /*
  * Returns the bytes by which lists of blocks may grow while a merge reads runs.
  * Each block that the merge reads and recycles may become an extent of the tape
- * that it writes.  The list of extents has up to twice the room that it needs.
+ * that the merge writes.  A list of extents has up to twice the room it needs.
  */
 static int64
 list_memory(Run **runs, int nruns, MergePurpose purpose)

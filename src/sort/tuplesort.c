@@ -429,7 +429,7 @@ import_runs(PtSort *sort)
 	}
 }
 
-/* Plan the slices, unless the sort failed, and publish the plan. */
+/* Plan the slices unless the sort failed; publish the plan or the failure. */
 static void
 publish_slices(PtSort *sort)
 {

@@ -134,10 +134,10 @@ extern void sort_note_memory(PtSort *sort);
  * sortput.c
  *
  * sort_reserve may make the key learn, so a caller whose key learns must call
- * sort_reserve before making words.  Instead of sort_reserve, sort_commit
- * and sort_put, ptsort's own variants call sort_place, sort_add and
- * sort_put_entry.  If memory has room, these three functions run inline, so
- * that adding a tuple costs little more than copying it.
+ * sort_reserve before making words.  ptsort's own variants call sort_place
+ * (instead of sort_reserve), sort_add (sort_commit) and sort_put_entry
+ * (sort_put).  If memory has room, these three functions run inline, so that
+ * adding a tuple costs little more than copying it.
  */
 
 /*

@@ -135,7 +135,7 @@ run_forget_samples(Run *run)
 	run->desc.nsamples = 0;
 }
 
-/* Add the words and the position of the next frame to the sparse index. */
+/* Add the first record of the next frame to the sparse index. */
 static void
 add_sample(RunWriter *writer, const uint64 *words)
 {

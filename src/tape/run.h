@@ -9,7 +9,7 @@
  *
  * A *position* is a place between two records.  One integer holds the offset of
  * a frame, where reading can start, and the number of a record in that frame.
- * Positions of one run have the order of their places.  (The end of a frame and
+ * In one run, a later place has a larger position.  (The end of a frame and
  * the start of the next frame are one place with two positions.  A record's own
  * position, see run_current, has the offset of the record's frame.)
  *

@@ -108,8 +108,8 @@ compare_last(Datum a, Datum b, void *arg)
 }
 
 /*
- * splice_runs for a stable sort.  A later run may come before an earlier run
- * only if no tuple of one run equals a tuple of the other run.
+ * splice_runs for a stable sort.  Appends an earlier run to a later run only
+ * if no tuple of one run equals a tuple of the other run.
  */
 static int
 splice_neighbours(SortOrder *order, Run **runs, int nruns)

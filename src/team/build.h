@@ -41,12 +41,12 @@ typedef struct Build
 	/* Leader */
 	bool		progress;		/* report to the progress view */
 	double		heap_tuples;	/* live rows that all participants read */
-	double		index_tuples;	/* tuples put by all participants */
+	double		index_tuples;	/* tuples put by all participants together */
 } Build;
 
 /*
- * Leader: build_init sets all fields of a zeroed Build, except the fields of
- * its team that only some kinds use.  'info' must live as long as the team.
+ * Leader: build_init sets all fields of a zeroed Build, except fields of 'team'
+ * that only some kinds of team use.  'info' must live as long as the team.
  */
 extern void build_init(Build *build, const TeamKind *kind,
 					   const PtParallelRequest *request, BuildInfo *info,

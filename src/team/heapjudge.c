@@ -12,7 +12,7 @@
  *
  * If a page is in no buffer, heapread.c may provide a copy, which needs no
  * lock.  If the hint bits do not prove that all tuples of the copy are live,
- * heapread.c reads the page into a buffer, and this file judges its tuples
+ * heapread.c reads the page into a buffer, and this file judges the tuples
  * there.
  *
  *-------------------------------------------------------------------------

@@ -25,13 +25,13 @@ typedef enum HeapVerdict
 	HEAP_SKIP,
 	HEAP_TAKE_LIVE,
 	HEAP_TAKE_DELETED,			/* use a deleted tuple that may be visible */
-	HEAP_BREAK_CHAIN,			/* skip a tuple that may be visible */
+	HEAP_BREAK_CHAIN,			/* skip the tuple; note a broken HOT chain */
 	HEAP_ASK_SERVER				/* the server must scan the whole page */
 } HeapVerdict;
 
 /*
  * HeapJudge: a scan and its current page.  Callers zero the struct, and then
- * set the fields before 'scan'.
+ * set the fields that precede 'scan'.
  */
 typedef struct HeapJudge
 {
@@ -39,8 +39,8 @@ typedef struct HeapJudge
 	bool		progress;		/* report the progress of the scan */
 	int			total_param;	/* progress parameter: blocks in total */
 	int			done_param;		/* progress parameter: blocks scanned */
-	uint32		reach;			/* prefetch each tuple's header, and the data
-								 * at this offset in the tuple */
+	uint32		reach;			/* prefetch each tuple's header, and the
+								 * tuple's data at offset 'reach' */
 	bool		find_roots;		/* find the roots of heap-only tuples */
 	int			shares;			/* see heapread_begin */
 

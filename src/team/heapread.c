@@ -236,8 +236,8 @@ lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
 
 /*
  * Release the locks of lock_blocks.  Sets others_wait if another process waits
- * for one of these locks, to read a page into a buffer.  The test reads each
- * lock's list of waiters without locking the list.  A wrong result causes a
+ * for one of these locks, to read a page into a buffer.  The function reads
+ * each lock's list of waiters without locking the list.  A wrong value causes a
  * needless pause, or delays a pause by one batch.
  */
 static void

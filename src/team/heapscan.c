@@ -30,9 +30,9 @@
  *
  * In CONCURRENTLY builds all participants use one MVCC snapshot for all blocks.
  * With a new snapshot for each block, the scan could see a moving row twice or
- * not at all.  The server's scan would take a new snapshot, so it must not scan
- * any block.  No block needs the server's scan, because an MVCC snapshot
- * decides without waiting.
+ * not at all.  The server would take a new snapshot for its scan, so the server
+ * must not scan any block.  No block needs the server's scan, because an MVCC
+ * snapshot decides without waiting.
  *
  *-------------------------------------------------------------------------
  */
@@ -345,7 +345,7 @@ emit_to(const HeapJudge *judge, HeapEmitter *emitter)
 		HeapTupleHeader tuple = heapjudge_header(judge, offset);
 		ItemPointerData tid;
 
-		/* the next page, a copy or in a buffer, usually follows in memory */
+		/* the next page (copy or buffer) usually follows this page in memory */
 		pt_prefetch((char *) tuple + BLCKSZ);
 		if (emitter->estate == NULL)
 			take_columns(&emitter->plan, tuple, values, isnull);

@@ -316,10 +316,10 @@ team_leave(Team *team)
  */
 
 /*
- * Returns the bytes of the budget that a sort in this role gets.  Sorts that
- * run at the same time have equal shares.  Each process that puts tuples has
- * one or more WORKER sorts; each process that may read slices has one SLICE or
- * SLICE_LEADER sort.  (A worker divides the budget by the number of planned
+ * Returns how many bytes of the budget a sort in the role 'role' gets.  Sorts
+ * that run at the same time have equal shares.  Each process that puts tuples
+ * has one or more WORKER sorts; each process that may read slices has one SLICE
+ * or SLICE_LEADER sort.  (A worker divides the budget by the number of planned
  * processes, because it does not know how many workers started.)  A SERIAL sort
  * is alone, and a LEADER sort begins after the sorts that wrote the runs, so
  * both roles have the whole budget.
@@ -431,7 +431,7 @@ work(Team *team)
 		sort_end(team->sort);
 }
 
-/* Add the statistics of a sort, in this or another process, to 'sum'. */
+/* Add to 'sum' the statistics of a sort in this or another process. */
 static void
 add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 {
@@ -446,10 +446,10 @@ add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 }
 
 /*
- * Add the statistics of the sorts that wrote the stored runs.  The sort of
- * process number i counts for participant i or, if there is no participant i,
- * for the leader.  No participant announces counts, so the leader counts all
- * tuples as its own.
+ * Add to the slot the statistics of the sorts that wrote the stored runs.  The
+ * sort of process number i counts for participant i or, if there is no
+ * participant i, for the leader.  No participant announces counts, so the
+ * leader counts all tuples as its own.
  */
 static void
 count_stored(Team *team)

@@ -126,7 +126,7 @@ typedef struct TeamSlot
 
 /*
  * Team: one process's view of the team.  In the leader the caller zeroes the
- * Team and sets the fields before 'participants'.  In a worker the caller
+ * Team and sets the fields that precede 'participants'.  In a worker the caller
  * zeroes the Team and sets only 'kind'.  team_serve copies the fields up to
  * 'expected' from the segment.  kind->open may set 'slices', 'sorts' and
  * 'stored'.
@@ -170,7 +170,7 @@ struct Team
 	ParallelTableScanDesc scan; /* NULL: scan the whole table */
 	PtSortShared *sort_shared;	/* NULL if the team has only a serial sort */
 	PtSort	   *sort;
-	double		others_ms;		/* time of sorts except 'sort', set by fill */
+	double		others_ms;		/* set by fill: time of sorts except 'sort' */
 	TeamSlot   *slots;			/* slots of all participants; 0: the leader */
 	TeamSlot   *slot;			/* slot of this process */
 

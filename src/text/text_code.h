@@ -29,8 +29,8 @@
  * the strings well enough.  Words never contradict the order of the strings.
  *
  * All participants of a sort use one code, since words of different codes
- * cannot be compared.  Each participant learns the code from the sample and the
- * memory limit of one participant; learning depends on nothing else.
+ * cannot be compared.  Each participant learns the code from one participant's
+ * sample and memory limit; learning depends on nothing else.
  *
  * Order-preserving arithmetic codes: Gilbert and Moore, "Variable-length
  * binary encodings" (1959).  Zhang et al. use dictionaries for index keys:

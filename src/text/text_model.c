@@ -15,10 +15,10 @@
  * there is a single table.  Words from smaller models decide fewer comparisons.
  *
  * Both passes keep counts of 16 bits in the memory of the model.  The first
- * pass counts contexts in 'tables'.  A count stops at the maximum: a context
- * with this count is certainly frequent enough.  The second pass counts symbols
- * in 'parts'.  When a count reaches the maximum, the pass halves all counts of
- * the table.  Each occurrence of a symbol counts in one table only.  Finally
+ * pass counts contexts in 'tables'.  A count stops at the maximum, which is
+ * certainly enough for a table.  The second pass counts symbols in 'parts'.
+ * When a count reaches the maximum, the pass halves all counts of the table.
+ * Each occurrence of a symbol counts in one table only.  Finally
  * text_model_end adds the counts of longer contexts to those of shorter ones.
  *
  *-------------------------------------------------------------------------
@@ -176,8 +176,8 @@ text_model_begin(int nsymbols, Size limit)
 {
 	TextCounts *counts = palloc0(sizeof(TextCounts));
 	TextModel  *model = palloc0(sizeof(TextModel));
-	Size		least;			/* size of one table without context and one
-								 * table for each symbol */
+	Size		least;			/* total size of a table without context and
+								 * one table for each symbol */
 
 	model->nsymbols = nsymbols;
 	least = (nsymbols + 1) * table_size(model);
@@ -277,7 +277,7 @@ text_model_choose(TextCounts *counts)
 	model->parts = palloc0(model->ntables * table_size(model));
 }
 
-/* Add a table's own counts, not those of longer contexts, to sums[]. */
+/* Add to sums[] a table's own counts, not those of longer contexts. */
 static void
 add_counts(uint32 *sums, const TextModel *model, int table)
 {

@@ -345,7 +345,7 @@ text_rank_provider(Oid collation)
 /*
  * True if the order agrees with the collation on two strings, or does not
  * decide between them.  If the later passes cause a disagreement, this function
- * disables the later passes, and the collation itself decides.
+ * disables the later passes and leaves their decisions to the collation.
  */
 static bool
 agrees_on_pair(TextRanks *ranks, const char *a, int a_length, const char *b,

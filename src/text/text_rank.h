@@ -85,7 +85,7 @@ extern const char *text_rank_provider(Oid collation);
  * the provider is neither the C library nor ICU.
  *
  * The caller may use the order only if text_rank_is_ready returns true.  If
- * 'read', text_rank_is_ready first reads the tables, unless this process
+ * 'read' is true, the function first reads the tables, unless this process
  * already read them; reading can be slow.  The function returns false if the
  * tables prove nothing.  All functions below require an order that is ready.
  */

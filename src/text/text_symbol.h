@@ -56,9 +56,9 @@ typedef struct TextSymbols
 	int			nweights;
 	uint32	   *weights;		/* the learned weights, in order */
 	int			nsymbols;		/* number of symbols in the model */
-	uint16	   *pairs;			/* symbols of each weight (text_symbol_next);
-								 * the last element is for weights above all
-								 * learned weights */
+	uint16	   *pairs;			/* symbols of each weight (see
+								 * text_symbol_next); the last element is for
+								 * weights above all learned weights */
 	uint16		bytes[256];		/* symbols of one-byte characters */
 	uint32		wide[KEPT_CHARACTERS];	/* cached characters of two or three
 										 * bytes: code point and pair */
@@ -122,8 +122,8 @@ text_symbol_may_continue(const TextSymbols *symbols, const char *string)
 /*
  * text_symbol_next returns the next weight's pair of symbols, or 0 if the
  * weight is ignorable.  The first symbol is in the high byte, the second in the
- * low byte (0: no second symbol); PAIR_ABOVE may be set.  Advances *string past
- * a character after the character's last weight.  *string must be before 'end'.
+ * low byte (0: none); PAIR_ABOVE may be set.  After a character's last weight,
+ * advances *string past the character.  *string must be before 'end'.
  */
 static inline uint32
 text_symbol_next(TextSymbols *symbols, const char **string, const char *end)

@@ -11,8 +11,8 @@
  * the byte at each position the table has either an element of that one byte
  * (index >= 0) or a list (index < 0).  The list contains the byte sequences
  * that may follow the byte in an element.  The first match in the list applies;
- * the last sequence is empty.  In UTF-8 the bytes of an accented letter are a
- * sequence, and so are the two letters of the Czech "ch".  A list may contain
+ * the last sequence is empty.  In UTF-8 an accented letter is an element of
+ * several bytes; the Czech "ch" is an element of two.  A list may contain
  * ranges; a range stands for all sequences from a lowest to a highest one.
  *
  * An element's index contains the number of its set of rules and the position
@@ -21,13 +21,13 @@
  * compares positions.
  *
  * A weight is a number, encoded like a character in UTF-8; an element may have
- * several weights.  If the first pass goes forward without positions in all
- * sets of rules, the pass orders two strings as memcmp() orders their elements'
- * concatenated primary weights.
+ * several weights.  If all sets of rules say that the first pass goes forward
+ * and does not compare positions, this pass orders two strings as memcmp()
+ * orders their elements' concatenated primary weights.
  *
  * ptsort uses no tables of any other form, and no tables of other C libraries.
  * (musl has none: its strcoll() compares bytes in all locales.  But only tables
- * could prove the order in a later release, so ptsort calls strcoll().)
+ * could prove the order in later releases of musl, so ptsort calls strcoll().)
  *
  *-------------------------------------------------------------------------
  */

@@ -197,7 +197,7 @@ put_exact(DatumState *state, PtSort *sort, Datum value, bool isnull)
 	sort_put_entry(sort, entry);
 }
 
-/* Add the image in the reserved place to the sort. */
+/* Add to the sort the image in the reserved place. */
 static void
 commit_image(DatumState *state, PtSort *sort, const void *image)
 {

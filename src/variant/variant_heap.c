@@ -3,10 +3,10 @@
  * variant_heap.c
  *	  Rows of a table in the order of one of its btree indexes.
  *
- * An image begins with the fields of HeapTupleData before t_data: the tuple's
- * length, TID and table.  The tuple follows as it is on its page, including its
- * header.  The gap after the TID is zero, because the bytes of images are the
- * final tie-breaker.
+ * An image begins with the fields of HeapTupleData that precede t_data: the
+ * tuple's length, TID and table.  The tuple follows as it is on its page,
+ * including its header.  The gap after the TID is zero, because the bytes of
+ * images are the final tie-breaker.
  *
  * The order is by the index's key columns, then by TID, then by bytes.  The
  * server's sort does not define the order of rows with equal keys.

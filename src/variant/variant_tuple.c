@@ -12,10 +12,10 @@
  * order depends on the values alone.
  *
  * Two bytes of padding follow the length; the server never reads them.  If the
- * first key column is by reference, ptsort stores the value's place in the
- * padding: comparisons then need not skip the variable-length columns before
- * this column.  The padding takes no part in the order, and ptsort clears it
- * before it returns a tuple.
+ * first key column is by reference, ptsort stores the offset of the column's
+ * value there: comparisons then need not skip the variable-length columns
+ * before this column.  The padding takes no part in the order, and ptsort
+ * clears it before it returns a tuple.
  *
  *-------------------------------------------------------------------------
  */
@@ -96,7 +96,7 @@ as_heap_tuple(HeapTuple heap_tuple, const void *tuple)
 /*
  * Store the place of the first key column's value.  state->values[0] points
  * into a tuple that begins at 'start' and has the layout of 'tuple'.  (If ALTER
- * TABLE added the column when the row existed, the value may be in no tuple.)
+ * TABLE added the column to an existing row, the value may be in no tuple.)
  */
 static inline void
 keep_first(const TupleState *state, MinimalTuple tuple, const char *start)
@@ -145,7 +145,7 @@ is_same_value(const TupleState *state, int key, Datum a, Datum b)
 		return false;
 	if (att->attlen == -1)
 	{
-		/* datumIsEqual() does the same, but calls functions for the sizes */
+		/* datumIsEqual() does the same, but calls functions to get sizes */
 		Size		size = VARSIZE_ANY(DatumGetPointer(a));
 
 		return size == VARSIZE_ANY(DatumGetPointer(b)) &&

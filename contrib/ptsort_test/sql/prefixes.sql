@@ -1,5 +1,5 @@
--- Strings with a shared prefix.  In some tests, ptsort compares only the rests of
--- the strings; in other tests, ptsort must not skip the prefix.
+-- Strings with a shared prefix.  In some tests, ptsort compares only what
+-- follows the prefix; in other tests, ptsort must not skip the prefix.
 CREATE FUNCTION try(type text, opclass text DEFAULT '', OUT skips boolean, OUT different bigint)
 LANGUAGE plpgsql AS $$
 BEGIN

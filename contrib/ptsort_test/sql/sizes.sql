@@ -1,6 +1,6 @@
 -- Passes 0, 1, -1, 2^31, 2^62, 2^63 - 1 and the largest int4 as every number that
--- a caller can pass.  If the number is out of range, the error must say so;
--- otherwise the call must succeed.
+-- a caller can pass.  If the number is out of range, an error must state the
+-- mistake; otherwise the call must succeed.
 \set SHOW_CONTEXT never
 SET max_parallel_maintenance_workers = 2;
 CREATE TABLE sizes_of (size int8);

@@ -60,7 +60,7 @@ def key_of(record, number, kind):
 
 def numbers_after(number):
     """The bytes after the key of a binary record.  They come from the nine random
-    numbers after the record's own number."""
+    numbers after the record's own random number."""
     numbers = []
     for _ in range(9):
         number = (number * FACTOR + SUMMAND) % WHOLE

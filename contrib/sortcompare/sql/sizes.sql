@@ -1,5 +1,5 @@
--- Sets every numeric argument to 0, 1, -1, 2^31, 2^62, 2^63 - 1, and the
--- largest int4.
+-- Sets each numeric argument of the SQL functions to 0, 1, -1, 2^31, 2^62,
+-- 2^63 - 1, and the largest int4.
 CREATE EXTENSION ptsort;
 CREATE EXTENSION sortcompare;
 CREATE TABLE sizes AS SELECT 0::int8 AS tag, hashint8extended(i, 1) AS account FROM generate_series(1::int8, 3000) AS i;
