@@ -123,7 +123,7 @@ class Case:
         self.must(index.drop())
 
     def _settings(self, table, number):
-        """Settings of ptsort's build with this number.  Serial and parallel builds
+        """Settings for ptsort's build number `number`.  Serial and parallel builds
         alternate."""
         return indexes.Settings(self.rng, table.n, parallel=number % 2 == 1)
 

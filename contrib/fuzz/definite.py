@@ -57,7 +57,7 @@ class Keys:
         return self.rng.sample(columns, count)
 
 
-# Each of these functions returns a query, and True if the query has an order.
+# Each function below returns a query, and True if the query has an order.
 
 def distinct_on(rng, keys):
     """The first row of each group."""
@@ -129,8 +129,8 @@ def grouping_sets(rng, keys):
 
 
 def distinct(rng, keys):
-    """DISTINCT.  It may return any of several equal values, so the query does not
-    return the values themselves."""
+    """SELECT DISTINCT.  DISTINCT may return any of several equal values, so the
+    query does not return the values themselves."""
     columns = keys.plain()
     names = ", ".join("%s AS d%d" % (c.name, i) for i, c in enumerate(columns))
     return "SELECT %s FROM (SELECT DISTINCT %s FROM t) s" % (

@@ -52,8 +52,8 @@ class Outcome:
                 raise Failure("the statement built no index")
 
     def lines_of(self, verb):
-        """ptsort's lines with this verb about indexes, without the lines about
-        indexes of TOAST tables."""
+        """Of ptsort's lines about indexes, those with the verb `verb`, except lines
+        about indexes of TOAST tables."""
         found = []
         for line in self.lines:
             match = LOG_LINE.match(line)

@@ -180,7 +180,7 @@ class RebuildCase(CopyCase):
             self.must(member.drop())
 
     def _choose_member(self, table, name, plain):
-        """A random index with this name.  If `plain` is true, the index is plain."""
+        """A random index named `name`.  If `plain` is true, the index is plain."""
         while True:
             index = Member(self.rng, table, self.world, self._snapshot_held(), name)
             if index.plain or not plain:

@@ -359,7 +359,7 @@ class Copies(unittest.TestCase):
 
     @staticmethod
     def copy(text):
-        """A copy with these messages."""
+        """A copy whose messages are `text`."""
         return copies.Copy(session.Answer(text))
 
     def test_repeatable(self):
@@ -419,7 +419,7 @@ class Rebuilds(unittest.TestCase):
             "keys exact%s\n")
 
     def check(self, text, most=8, expected=True):
-        """Check a rebuild with these messages, and return the rebuild."""
+        """Check a rebuild whose messages are `text`, and return the rebuild."""
         rebuild = rebuilds.Rebuild(session.Answer(text))
         rebuild.check(lambda name: 3, most, expected)
         return rebuild

@@ -128,7 +128,7 @@ def count_entries(item):
 
 
 def append_entries(found, item):
-    """Append the entries of one leaf tuple, several if it has a posting list."""
+    """Append the entries of a leaf tuple to `found`: several for a posting list."""
     offset, info = struct.unpack_from("<HH", item, 4)
     bits = info & ~(SIZE_MASK | ALT_TID)
     if info & ALT_TID:

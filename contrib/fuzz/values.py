@@ -2,8 +2,8 @@
 
 One of the distributions below (random, few, skewed, presorted, ...) turns a row's
 number g into a *rank*, a bigint that is not negative; a kind of column turns the
-rank into a value of its type.  Nothing depends on random() or on the time, so a
-case has the same rows on every machine.
+rank into a value of the column's type.  Nothing depends on random() or on the
+time, so a case has the same rows on every machine.
 """
 
 RANK = "{r}"

@@ -3,9 +3,9 @@
  * tablecopy.c
  *	  Copies a table in the order of one of its indexes, for CLUSTER.
  *
- * A team (team.h) copies a table.  Its processes scan the old table and sort
- * its row versions, including their headers (copyscan.c).  In most cases, each
- * process then reads slices of the result and writes their pages (copywrite.c).
+ * The processes of a team (team.h) scan the old table and sort the table's row
+ * versions, including their headers (copyscan.c).  In most cases, each process
+ * then reads slices of the result and writes their pages (copywrite.c).
  *
  * The server's own functions (rewriteheap.c) must write all row versions if
  * logical decoding reads the table as a catalog, or if the scan found row

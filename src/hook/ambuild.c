@@ -23,7 +23,7 @@
  *	  CONCURRENTLY builds.
  *
  * If no hook redirects the pointer, the server builds the index.  An entry may
- * keep a redirected pointer, so ptsort_ambuild() decides again in each build.
+ * keep a redirected pointer, so each build checks again if ptsort may do it.
  *
  *-------------------------------------------------------------------------
  */
@@ -175,7 +175,7 @@ ptsort_object_access(ObjectAccessType access, Oid classId, Oid objectId,
 }
 
 
-/* True if this process holds a lock of this mode on an index. */
+/* True if this process holds a lock of the given mode on an index. */
 static bool
 is_locked(Oid index_oid, LOCKMODE mode)
 {
@@ -388,8 +388,8 @@ has_statistics_expressions(Relation heap)
  * REPACK (CONCURRENTLY) builds copies of a table's indexes on a new table, one
  * after another, in the order of the table's list of indexes.  (All other
  * statements that fill a transient table build the indexes later, on the table
- * itself.)  So the i-th index of the new table is a copy of the i-th index in
- * this list.
+ * itself.)  So the i-th index of the new table is a copy of the i-th index of
+ * the old table.
  */
 static bool
 is_repacked(Relation heap)
@@ -414,7 +414,7 @@ original_indexes(Relation heap)
 	return result;
 }
 
-/* Returns the OID of the index, or of the index of which it is a copy. */
+/* Returns the OID of the index or, if it is a copy, of the original index. */
 static Oid
 original_of(Relation heap, Relation index)
 {
@@ -453,9 +453,9 @@ may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 }
 
 /*
- * True if the statement will build this index of original_indexes() after the
- * current index.  If the statement rewrote the table, the server knows which
- * indexes are pending.
+ * True if the statement will build 'index_oid', one of original_indexes(),
+ * after the current index.  If the statement rewrote the table, the server
+ * knows which indexes are pending.
  */
 static bool
 will_follow(Relation heap, Oid index_oid)

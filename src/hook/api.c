@@ -57,7 +57,7 @@ static const PtSortApi api = {
 	.parallel_end = parallel_end
 };
 
-/* Returns the number of functions in a table of this size. */
+/* Returns the number of functions in a table of 'size' bytes. */
 static uint32
 functions_in(uint32 size)
 {

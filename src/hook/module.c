@@ -58,7 +58,7 @@ define_int(const char *name, int *variable, int min, int max, int flags,
 /*
  * All users may change the settings that control how ptsort builds indexes and
  * sorts rows.  Only superusers may change what ptsort writes to the server's
- * log, as with log_statement.
+ * log, just as only they may change log_statement.
  */
 static void
 define_settings(void)

@@ -9,7 +9,7 @@
  * number with which the build is fastest.
  *
  * Workers need time to start and to end.  Even with one worker, the
- * participants write and merge runs; a serial build in memory need not do so.
+ * participants write and merge runs; a serial build in memory has no runs.
  * Therefore small builds are faster without workers.  The unit of this model is
  * the time for one row whose key is passed by value.  A serial build takes
  *

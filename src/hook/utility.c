@@ -16,7 +16,7 @@
  *	ALTER TABLE				The server builds the indexes of the constraints
  *							without another ProcessUtility call.  The context
  *							has each constraint's request with the columns
- *							that identify its index.
+ *							that identify the constraint's index.
  *
  * For access methods other than btree, the hook leaves the option in the
  * statement, and the server raises its own error.
@@ -82,7 +82,7 @@ parse_workers(DefElem *option)
 	return workers;
 }
 
-/* Remove the option from the list; return its value, or -1 if it is absent. */
+/* Remove parallel_workers from the list; return its value, or -1 if absent. */
 static int
 take_workers_option(List **options)
 {

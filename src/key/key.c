@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * key.c
- *	  Sort key words made from key columns.
+ *	  The words of sort keys, made from key columns.
  *
- * A word is a 64-bit unsigned integer made from a column.  Its order never
- * contradicts the column's order: word(a) < word(b) implies that a comes
+ * A word is a 64-bit unsigned integer made from a column.  The order of words
+ * never contradicts the column's order: word(a) < word(b) implies that a comes
  * before b.  Equal words imply nothing, so nulls may share the smallest or the
  * largest word with values.  A column whose order is unknown gets no word.
  *
@@ -209,7 +209,7 @@ find_string(PtSortKey *key, const KeyColumn *columns)
 	}
 }
 
-/* Make a key of these columns; 'is_all' if tuples have only these columns. */
+/* Make a key of 'columns'; 'is_all' if tuples have only these columns. */
 static PtSortKey *
 make_key(int ncolumns, KeyColumn *columns, bool is_all)
 {

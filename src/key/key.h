@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * key.h
- *	  Sort key words made from key columns.
+ *	  The words of sort keys, made from key columns.
  *
  * A PtSortKey describes how to make words from key columns and how to compare
  * the columns.  It lives in the memory context where the caller made it.  Words
@@ -28,7 +28,7 @@ typedef struct SortKeyWord
 	WordMaker	make;			/* NULL: 'kind' or a code makes the word, or
 								 * there is no word */
 	FieldKind	kind;			/* kind of the values if they can be packed */
-	bool		text;			/* true if a code can be learned */
+	bool		text;			/* true if the key can learn a code */
 	TextForm	form;			/* form of the values for a code */
 	TextRanks  *ranks;			/* order of the values; NULL: bytewise */
 	TextCode   *code;			/* makes one or two words; NULL before
@@ -155,9 +155,9 @@ extern bool key_words_are_quick(const PtSortKey *key);
  * key_learn learns from the sample.  Learning may reduce the number of words.
  *
  * key_forgo_learning ends learning without a result: from then on the key makes
- * words without a code.  If 'compare', it makes no words of text that is not
- * bytewise, because comparing is cheaper than making words.  Returns true if
- * the caller should make earlier words again because new words carry more
+ * words without a code.  If 'compare', the key makes no words of text that is
+ * not bytewise, because comparing is cheaper than making words.  Returns true
+ * if the caller should make earlier words again because new words carry more
  * information.
  */
 extern bool key_can_learn(PtSortKey *key, bool many);

@@ -276,8 +276,8 @@ key_pack_encode(const KeyPack *pack, const Datum *values, const bool *isnull,
 }
 
 /*
- * Set the offset of each non-null column in a tuple; the first starts at 'end'.
- * Returns the tuple's size.
+ * Set the offset of each non-null column in a tuple; the first of the columns
+ * starts at 'end'.  Returns the tuple's size.
  */
 static Size
 place_columns(TupleDesc desc, const bool *isnull, Size end, Size *starts)

@@ -11,10 +11,10 @@
  * words have the order of the columns.  A single column of 64 bits has its
  * value in the first word and its null bit in the tail.
  *
- * If every key column is in the pack, the pack is *exact*: the columns can be
- * rebuilt from the pack.  The last bits of an exact pack may be in the *tail*:
- * the upper bits of the word after the key's words.  The lower bits of this
- * word then hold a heap TID.
+ * If every key column is in the pack, the pack is *exact*: ptsort can rebuild
+ * the columns from the pack.  The last bits of an exact pack may be in the
+ * *tail*: the upper bits of the word after the key's words.  The lower bits of
+ * this word then hold a heap TID.
  *
  * An *entry* consists of the words of the key and a last word, which completes
  * the index tuple:
@@ -241,7 +241,7 @@ key_pack_has_nulls(const KeyPack *pack, int nwords, const uint64 *entry)
 	return found != 0;
 }
 
-/* Store the value of one field of an entry. */
+/* Store the value of an entry's field in 'target'. */
 static inline void
 key_field_store(const KeyField *field, const uint64 *entry, char *target)
 {

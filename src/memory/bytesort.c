@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * bytesort.c
- *	  Sort entries with equal words.
+ *	  Sorts entries with equal words.
  *
  * Images are scattered in memory, and tuples with equal words often have long
  * common prefixes (paths, URLs, rows of one group).  A comparison sort would
@@ -175,7 +175,7 @@ take_words(const ByteSort *sort, uint64 *entries, int64 n, int at)
 	}
 }
 
-/* True if image a comes before image b; their strings share 'at' bytes. */
+/* True if image a precedes b; their strings share the first 'at' bytes. */
 static bool
 is_before(const ByteSort *sort, uint64 a, uint64 b, int at)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * entrysort.c
- *	  Sort entries in memory.
+ *	  Sorts entries in memory.
  *
  * radix.c sorts the entries by their words.  bytesort.c then sorts each group
  * of entries with equal words.

@@ -1,7 +1,7 @@
 # Runs the unit tests of contrib/fuzz, and checks that the fuzzer finds a
 # deliberate difference.  Then plays random cases for at least two minutes, and
-# until there are at least 1,400 builds.  FUZZ_SECONDS sets a duration instead;
-# FUZZ_SEED chooses the cases.
+# until there are at least 1,400 builds.  FUZZ_SECONDS sets another duration,
+# without a minimum number of builds; FUZZ_SEED chooses the cases.
 use strict;
 use warnings;
 use FindBin;

@@ -1,7 +1,8 @@
 # Compares random sorts with the server's tuplesort.  The test checks that the
 # fuzzer notices a missing tuple and writes a script that repeats the failure.
 # Then it runs at least 1,800 random sorts, for at least 40 seconds.
-# SORT_FUZZ_SECONDS sets a duration instead; FUZZ_SEED chooses the cases.
+# SORT_FUZZ_SECONDS sets another duration, without a minimum number of sorts;
+# FUZZ_SEED chooses the cases.
 use strict;
 use warnings;
 use FindBin;

@@ -1,7 +1,8 @@
 # Runs random queries with ptsort's sorts and with the server's sorts, and
 # compares the results.  The test checks that the fuzzer notices a row deleted
-# between two executions of a query.  Then it runs 10,000 random queries.
-# QUERY_FUZZ_SECONDS sets a duration instead; FUZZ_SEED chooses the cases.
+# between two executions of a query.  Then it runs at least 10,000
+# random queries, for at least a minute.  QUERY_FUZZ_SECONDS sets another
+# duration, without a minimum number of queries; FUZZ_SEED chooses the cases.
 use strict;
 use warnings;
 use FindBin;

@@ -23,8 +23,8 @@ sub fuzz_node
 	return new_node('main', conf => "ptsort.log_build = off\nptsort_test.slices = 0\nmax_wal_size = 4GB\n" . ($conf // ''));
 }
 
-# Runs fuzz.py with these arguments on a server; fuzz.py leaves scripts of
-# failures in a directory.  Returns its exit status and output.
+# Runs fuzz.py with the given arguments on a server; fuzz.py leaves scripts of
+# failures in a directory.  Returns the exit status and the output of fuzz.py.
 sub fuzz
 {
 	my ($node, $scripts, @arguments) = @_;
