@@ -165,9 +165,9 @@ def compare_sizes(name, server, our, slices):
 
 
 def same_by_others(found, expected):
-    """True if the entries of the two builds differ only in the choice of the
-    row whose value a posting list has.  Equal values may be stored in two ways,
-    compressed or not.  A posting list has the value of its first row.  Serial
+    """True if the entries of the two builds differ only in which row's value
+    each posting list stores.  Equal values may be stored in two ways, compressed
+    or not.  A posting list has the value of its first row.  Serial
     and parallel builds may begin posting lists at different rows."""
     if [tid for _, tid in found] != [tid for _, tid in expected]:
         return False

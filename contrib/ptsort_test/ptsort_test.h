@@ -178,9 +178,8 @@ typedef struct TestChecker
 	int64		all;			/* number of tuples in the array */
 	int64		next;			/* index of the next tuple */
 	uint64	   *digests;		/* of the tuples checked so far */
-	uint64		group_balance;	/* sum of actual digests minus sum of
-								 * expected digests, in a group of equal
-								 * keys */
+	uint64		group_balance;	/* sum of actual digests minus sum of expected
+								 * digests, in a group of equal keys */
 	uint64		checksum;
 	int64		data_bytes;
 } TestChecker;

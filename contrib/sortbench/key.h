@@ -96,8 +96,8 @@ key_prefix(const Key *key, const uint8 *record, uint8 *bytes, int room)
 		const Part *part = &key->parts[i];
 
 		/*
-		 * If the part does not fit, cut it if it is a byte string, and omit it
-		 * if it has another type.
+		 * If the part does not fit, cut it if it is a byte string, and omit
+		 * it if it has another type.
 		 */
 		if (at + part->length > room)
 		{

@@ -152,7 +152,7 @@ btbuild_perform_siblings(Team *team)
 	}
 }
 
-/* Make the siblings' complete runs wait for the siblings' builds. */
+/* Keep the siblings' complete runs until the siblings' builds load them. */
 static void
 keep_siblings(const BtBuild *self)
 {

@@ -106,8 +106,8 @@ btwrite_release_buffer(BtWriter *writer, Page page)
 
 /*
  * Returns the number of blocks that the file should have beyond its first
- * 'taken' blocks.  Only three quarters of at_least count, because participants
- * may hold blocks for tuples that they did not report yet.
+ * 'taken' blocks.  Only three quarters of 'at_least' are safe to use, because
+ * participants may hold blocks for tuples that they did not report yet.
  */
 static BlockNumber
 blocks_ahead(const BtWriter *writer, BlockNumber taken)

@@ -195,15 +195,16 @@ is_locked(Oid index_oid, LOCKMODE mode)
  * build the index's entry from catalogs that may change.  Only reindex_index()
  * acquires an AccessExclusiveLock, so an index with that lock is not pending.
  *
- * A relcache callback may run at any time, even while the server opens the same
- * relation.  Under the AccessExclusiveLock, RelationIdGetRelation() finds the
- * open entry, acquires no lock, and reloads the entry within a transaction if
- * the invalidation requires a reload.  An open entry keeps its rd_indam across
- * a reload.  (While the index by which CLUSTER orders a table is pending,
- * CLUSTER holds a lock on that index.  So this function may build the index's
- * entry, from catalogs that cannot change, and redirects the entry again once
- * it is open.)  Even with debug_discard_caches = 1, the invalidation comes from
- * the CommandCounterIncrement() that makes the index's new file visible.
+ * A relcache callback may run at any time, even while the server opens the
+ * same relation.  Under the AccessExclusiveLock, RelationIdGetRelation() finds
+ * the open entry, acquires no lock, and reloads the entry within a transaction
+ * if the invalidation requires a reload.  An open entry keeps its rd_indam
+ * across a reload.  (CLUSTER holds a lock on the index by which it orders a
+ * table, even while that index is pending.  So this function sometimes builds
+ * the entry of a pending index; its catalogs cannot change.  When the server
+ * later opens the index, this function redirects the entry again.)  The
+ * invalidation is always that of the CommandCounterIncrement() that makes the
+ * index's new file visible, even with debug_discard_caches = 1.
  */
 static void
 ptsort_relcache_callback(Datum arg, Oid relid)

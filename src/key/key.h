@@ -74,7 +74,7 @@ typedef struct PtSortKey
 /* key_index makes the key of a btree index from all its key columns. */
 extern PtSortKey *key_index(Relation index);
 
-/* key_operators makes the key of columns that operators order. */
+/* key_operators makes a key; each column has its own ordering operator. */
 extern PtSortKey *key_operators(int ncolumns, const Oid *lt_operators,
 								const Oid *collations,
 								const bool *nulls_first);

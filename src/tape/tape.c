@@ -8,7 +8,8 @@
  * blocks, those of tape.c contain no links, so the bytes of consecutive blocks
  * are consecutive in memory, and a reader can use tuples in place.  A list of
  * extents replaces the links.  The list is short, because a process writes
- * only one tape at a time; tape_export stores the list after the tape.
+ * only one tape at a time; tape_export writes the list to the file, behind the
+ * tape's data.
  *
  * The last reading of a tape frees each block as soon as the block is in
  * memory, and the next tape uses the lowest free block.  Merge passes therefore

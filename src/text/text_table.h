@@ -67,8 +67,8 @@ typedef struct CollateProof
 
 	/*
 	 * True if the later passes have the form that text_pass.c expects.  If a
-	 * pass compares positions, it does so for all elements, and all elements go
-	 * forward in this pass.
+	 * pass compares positions, it does so for all elements, and all elements
+	 * go forward in this pass.
 	 */
 	bool		later;
 
@@ -158,7 +158,10 @@ text_table_weight(const CollateTables *tables, int32 index, int pass,
 	return at + 1;
 }
 
-/* CollateWeights: reads a string's weights in a pass, one after the other. */
+/*
+ * CollateWeights: reads the weights that a string has for one pass of the
+ * collation, one after the other.
+ */
 typedef struct CollateWeights
 {
 	const unsigned char *at;	/* the remaining bytes of the current weights */
