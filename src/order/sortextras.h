@@ -25,7 +25,7 @@ typedef struct SortVariant
 
 	/*
 	 * For sorts with a key (sort_begin_own).  When enough tuples are in
-	 * memory, a key that is learning uses a part of the budget to learn.  Then
+	 * memory, a key that is learning uses a part of the budget to learn; then
 	 * the sort calls rekey to make the words (an array of KEY_ENTRY_WORDS) of
 	 * each tuple in memory, and resets the current memory context after each
 	 * tuple.
