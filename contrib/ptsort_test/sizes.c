@@ -469,7 +469,7 @@ get_api(uint32 version, uint32 size)
 		load_external_function("$libdir/ptsort", "ptsort_get_api", true, NULL);
 
 	return get(version, size)->version == PTSORT_API_VERSION ? NULL :
-		"another version";
+		pstrdup("another version");
 }
 
 static char *

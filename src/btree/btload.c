@@ -221,7 +221,8 @@ static void
 expect_leaves(BtLoad *load)
 {
 	BtWriter   *writer = &load->writer;
-	int64		tuples = Max(load->all_tuples - btload_report(load), 0);
+	int64		to_come = load->all_tuples - btload_report(load);
+	int64		tuples = Max(to_come, 0);
 	double		leaves = tuples / (double) MaxTIDsPerBTreePage;
 
 	writer->at_least = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
