@@ -379,8 +379,9 @@ heapread_begin(HeapScanDesc scan, int shares)
 	HeapReader *reader = palloc0(sizeof(HeapReader));
 
 	reader->scan = scan;
+	/* the first block initializes what has_share reads */
 	reader->most = shares > 0 && scan->rs_nblocks <= SMALL_TABLE ?
-		scan->rs_nblocks / shares : InvalidBlockNumber;
+		Max(scan->rs_nblocks / shares, 1) : InvalidBlockNumber;
 	reader->buffer = InvalidBuffer;
 	reader->copying = scan->rs_strategy != NULL &&
 		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
