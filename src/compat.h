@@ -395,24 +395,12 @@ pt_count_blocks_read(Relation rel, int n)
  * the rows that a snapshot sees.
  */
 #if PG_VERSION_NUM >= 190000
-#define PT_COPY_ARGUMENTS \
-	Relation old_heap, Relation new_heap, Relation index, bool use_sort, \
-	TransactionId oldest_xmin, Snapshot snapshot, \
-	TransactionId *xid_cutoff, MultiXactId *multi_cutoff, \
-	double *num_tuples, double *tups_vacuumed, double *tups_recently_dead
-#define PT_PASS_COPY_ARGUMENTS \
-	old_heap, new_heap, index, use_sort, oldest_xmin, snapshot, \
-	xid_cutoff, multi_cutoff, num_tuples, tups_vacuumed, tups_recently_dead
+#define PT_COPY_SNAPSHOT_ARGUMENT	Snapshot snapshot,
+#define PT_PASS_COPY_SNAPSHOT	snapshot,
 #define PT_COPY_SNAPSHOT	snapshot
 #else
-#define PT_COPY_ARGUMENTS \
-	Relation old_heap, Relation new_heap, Relation index, bool use_sort, \
-	TransactionId oldest_xmin, \
-	TransactionId *xid_cutoff, MultiXactId *multi_cutoff, \
-	double *num_tuples, double *tups_vacuumed, double *tups_recently_dead
-#define PT_PASS_COPY_ARGUMENTS \
-	old_heap, new_heap, index, use_sort, oldest_xmin, \
-	xid_cutoff, multi_cutoff, num_tuples, tups_vacuumed, tups_recently_dead
+#define PT_COPY_SNAPSHOT_ARGUMENT
+#define PT_PASS_COPY_SNAPSHOT
 #define PT_COPY_SNAPSHOT	NULL
 #define T_RepackStmt		T_ClusterStmt
 #define PROGRESS_REPACK_PHASE PROGRESS_CLUSTER_PHASE
@@ -428,6 +416,14 @@ pt_count_blocks_read(Relation rel, int n)
 #define PROGRESS_REPACK_HEAP_TUPLES_INSERTED \
 	PROGRESS_CLUSTER_HEAP_TUPLES_WRITTEN
 #endif
+#define PT_COPY_ARGUMENTS \
+	Relation old_heap, Relation new_heap, Relation index, bool use_sort, \
+	TransactionId oldest_xmin, PT_COPY_SNAPSHOT_ARGUMENT \
+	TransactionId *xid_cutoff, MultiXactId *multi_cutoff, \
+	double *num_tuples, double *tups_vacuumed, double *tups_recently_dead
+#define PT_PASS_COPY_ARGUMENTS \
+	old_heap, new_heap, index, use_sort, oldest_xmin, PT_PASS_COPY_SNAPSHOT \
+	xid_cutoff, multi_cutoff, num_tuples, tups_vacuumed, tups_recently_dead
 
 /*
  * The planner's hook for each table: 19 replaced get_relation_info_hook with
