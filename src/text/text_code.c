@@ -289,12 +289,9 @@ code_bytes(const TextCode *code, CodeInterval *interval, const char *string,
 		}
 		if (symbol == IGNORABLE_SYMBOL)
 			continue;
+		symbol = text_symbol_close(symbols, symbol, string, end);
 		if (symbol & OPEN_SYMBOL)
-		{
-			if (string + 1 == end || text_symbol_may_continue(symbols, string))
-				break;
-			symbol &= ~OPEN_SYMBOL;
-		}
+			break;
 		parts = text_model_parts(&model, &here);
 		step = range >> TEXT_MODEL_BITS;
 		from = step * parts[symbol];

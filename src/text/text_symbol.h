@@ -108,15 +108,22 @@ text_symbol_is_known(int symbol)
 }
 
 /*
- * text_symbol_may_continue returns true if the byte after an open symbol may
- * change the symbol.
+ * text_symbol_close returns a value of 'bytes' for the character at 'string'.
+ * It removes OPEN_SYMBOL if the next byte does not change the symbol.
  */
-static inline bool
-text_symbol_may_continue(const TextSymbols *symbols, const char *string)
+static inline int
+text_symbol_close(const TextSymbols *symbols, int symbol, const char *string,
+				  const char *end)
 {
-	unsigned char next = string[1];
+	if ((symbol & OPEN_SYMBOL) && string + 1 < end)
+	{
+		unsigned char next = string[1];
+		uint64		changes = symbols->continues[(int) *string][next / 64];
 
-	return (symbols->continues[(int) *string][next / 64] >> (next % 64)) & 1;
+		if (((changes >> (next % 64)) & 1) == 0)
+			symbol &= ~OPEN_SYMBOL;
+	}
+	return symbol;
 }
 
 /*
@@ -130,9 +137,7 @@ text_symbol_next(TextSymbols *symbols, const char **string, const char *end)
 {
 	int			symbol = symbols->bytes[(unsigned char) **string];
 
-	if ((symbol & OPEN_SYMBOL) && *string + 1 < end &&
-		!text_symbol_may_continue(symbols, *string))
-		symbol &= ~OPEN_SYMBOL;
+	symbol = text_symbol_close(symbols, symbol, *string, end);
 	if (!text_symbol_is_known(symbol))
 		return text_symbol_look_up(symbols, string, end);
 	(*string)++;
