@@ -466,19 +466,18 @@ will_follow(Relation heap, Oid index_oid)
 }
 
 /*
- * Open the indexes that the statement will build or copy after 'index', store
- * them in 'candidates', and return their number.  An index that another session
- * locked ends the list.  ptsort must not wait for a lock earlier than the
- * server does, and without a lock ptsort cannot see which functions the build
- * calls.  An index whose build may run user code also ends the list: the code
- * might write to the table between the scan and the builds that use the scan's
- * runs.
+ * Open the indexes that the statement will build or copy after 'current', an
+ * OID of original_indexes().  Store them in 'candidates', and return their
+ * number.  An index that another session locked ends the list.  ptsort must not
+ * wait for a lock earlier than the server does, and without a lock ptsort
+ * cannot see which functions the build calls.  An index whose build may run
+ * user code also ends the list: the code might write to the table between the
+ * scan and the builds that use the scan's runs.
  */
 static int
-open_candidates(Relation heap, Relation index, Relation *candidates)
+open_candidates(Relation heap, Oid current, Relation *candidates)
 {
 	List	   *indexes = original_indexes(heap);
-	Oid			current = original_of(heap, index);
 	bool		after = false;
 	int			n = 0;
 	ListCell   *lc;
@@ -523,10 +522,11 @@ build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)
 	BtBuildRequest request = planworkers_request(heap, index,
 												 indexInfo->ii_ParallelWorkers);
 	Relation	candidates[MAX_SIBLINGS];
+	Oid			original = original_of(heap, index);
 	WaitingRuns runs;
 	IndexBuildResult *result;
 
-	if (siblings_take(&runs, heap, index, original_of(heap, index), indexInfo))
+	if (siblings_take(&runs, heap, index, original, indexInfo))
 	{
 		request.runs = &runs;
 		request.workers = Min(request.workers, runs.workers);
@@ -536,7 +536,7 @@ build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)
 		if (may_share_scan(heap, index, indexInfo, request.workers))
 		{
 			request.candidates = candidates;
-			request.ncandidates = open_candidates(heap, index, candidates);
+			request.ncandidates = open_candidates(heap, original, candidates);
 			/* builds after a table rewrite do not check uniqueness */
 			request.check_unique = !utility_rewrites() || is_repacked(heap);
 		}
