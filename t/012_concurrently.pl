@@ -139,13 +139,7 @@ DELETE FROM busy WHERE id = :i + 2;
 INSERT INTO busy VALUES (:i + 2, :k, 'again') ON CONFLICT DO NOTHING;
 COMMIT;
 });
-my ($in, $bench_out, $bench_err) = ('', '', '');
-my $bench = IPC::Run::start(
-	[
-		'pgbench', '-n', '-c', '3', '-T', '100000', '-f', $script,
-		'-h', $node->host, '-p', $node->port, 'postgres'
-	],
-	\$in, \$bench_out, \$bench_err);
+my $bench = start_pgbench($node, $script, '-c', '3');
 $node->poll_query_until('postgres',
 	"SELECT n_tup_upd > 100 FROM pg_stat_user_tables WHERE relname = 'busy'");
 
@@ -162,11 +156,8 @@ foreach my $round (1 .. 3)
 		q{SELECT bt_index_parent_check(indexrelid, true, true) FROM pg_index WHERE indrelid = 'busy'::regclass},
 		'DROP INDEX busy_a, busy_u, busy_e');
 }
-my $alive = $bench->pumpable;
-$bench->signal('TERM');
-$bench->finish;
-ok($alive, 'CONCURRENTLY: rows changed all the time') or diag($bench_err);
-unlike($bench_err, qr/ERROR/, 'CONCURRENTLY: other sessions had no errors');
+ok(stop_pgbench($bench), 'CONCURRENTLY: rows changed all the time') or diag($bench->{err});
+unlike($bench->{err}, qr/ERROR/, 'CONCURRENTLY: other sessions had no errors');
 
 my %builds;
 $builds{$_}++ foreach builds_since($node, $end);

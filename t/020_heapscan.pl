@@ -435,13 +435,7 @@ INSERT INTO t VALUES (:i + 6, 0, 'again ' || :i) ON CONFLICT DO NOTHING;
 COMMIT;
 SELECT count(*) FROM t WHERE a = :i;
 });
-my ($in, $bench_out, $bench_err) = ('', '', '');
-my $bench = IPC::Run::start(
-	[
-		'pgbench', '-n', '-c', '3', '-T', '100000', '--max-tries', '100', '-f', $script,
-		'-h', $node->host, '-p', $node->port, 'postgres'
-	],
-	\$in, \$bench_out, \$bench_err);
+my $bench = start_pgbench($node, $script, '-c', '3', '--max-tries', '100');
 $node->poll_query_until('postgres',
 	"SELECT n_tup_upd > 100 FROM pg_stat_user_tables WHERE relname = 't'");
 foreach my $kind ('INDEX', 'INDEX CONCURRENTLY')
@@ -468,10 +462,7 @@ DROP INDEX i, j, k;
 		like(pages_in(slurp_file($node->logfile, $log)), qr{^\d+/0$}, "busy table, $kind, $workers workers: pages");
 	}
 }
-my $busy = $bench->pumpable;
-$bench->signal('TERM');
-$bench->finish;
-ok($busy, 'busy table: pgbench ran all the time') or diag($bench_err);
+ok(stop_pgbench($bench), 'busy table: pgbench ran all the time') or diag($bench->{err});
 
 $node->stop;
 done_testing();

@@ -4,7 +4,6 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
-use IPC::Run;
 use Ptsort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -116,13 +115,7 @@ UPDATE excludes SET few = few + 1 WHERE id = :a;
 UPDATE excludes SET few = few - 1, word = md5(word) WHERE id = :b;
 END;
 });
-my ($in, $bench_out, $bench_err) = ('', '', '');
-my $bench = IPC::Run::start(
-	[
-		'pgbench', '-n', '-c', '2', '-T', '100000', '-f', $script,
-		'-h', $node->host, '-p', $node->port, 'postgres'
-	],
-	\$in, \$bench_out, \$bench_err);
+my $bench = start_pgbench($node, $script, '-c', '2');
 $node->poll_query_until('postgres',
 	"SELECT n_tup_upd > 200 FROM pg_stat_user_tables WHERE relname = 'excludes'");
 my $digest = 'SELECT count(*), sum(few), count(DISTINCT word) FROM excludes';
@@ -137,9 +130,7 @@ foreach my $round (1 .. 20)
 	$error =~ /canceling statement due to statement timeout/ ? $canceled++ : $error eq '' ? $done++ : diag($error);
 	is($node->safe_psql('postgres', $digest), $expected, "CONCURRENTLY: rows after round $round");
 }
-ok($bench->pumpable, 'CONCURRENTLY: the writers ran all the time') or diag($bench_err);
-$bench->signal('TERM');
-$bench->finish;
+ok(stop_pgbench($bench), 'CONCURRENTLY: the writers ran all the time') or diag($bench->{err});
 is($done + $canceled, 20, "CONCURRENTLY: $done statements done, $canceled canceled");
 cmp_ok($done, '>=', 5, 'CONCURRENTLY: some were done');
 cmp_ok($canceled, '>=', 3, 'CONCURRENTLY: some were canceled');

@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(new_node builds_in builds_since log_end start_psql
+our @EXPORT = qw(new_node builds_in builds_since log_end start_psql start_pgbench stop_pgbench
   wait_for_point pause_points end_session try_sql error_of dsm_segments wait_until_back
   check_nothing_left);
 
@@ -111,6 +111,31 @@ sub start_psql
 		],
 		'>', \$psql->{out}, '2>', \$psql->{err});
 	return $psql;
+}
+
+# Starts pgbench, which runs a script until stop_pgbench() ends it.
+sub start_pgbench
+{
+	my ($node, $script, @options) = @_;
+	my $bench = { in => '', out => '', err => '' };
+	$bench->{run} = IPC::Run::start(
+		[
+			'pgbench', '-n', '-T', '100000', @options, '-f', $script,
+			'-h', $node->host, '-p', $node->port, 'postgres'
+		],
+		\$bench->{in}, \$bench->{out}, \$bench->{err});
+	return $bench;
+}
+
+# Ends pgbench, and returns true if it ran until now.  Its messages are in
+# ->{err}.
+sub stop_pgbench
+{
+	my ($bench) = @_;
+	my $running = $bench->{run}->pumpable;
+	$bench->{run}->signal('TERM');
+	$bench->{run}->finish;
+	return $running;
 }
 
 # Waits until at least $processes processes sleep or pause at a point of
