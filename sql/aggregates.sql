@@ -15,13 +15,7 @@ INSERT INTO aggregates SELECT i, i * 7919 % 100, i::numeric / 7, md5(i::text), C
 FROM generate_series(1, 1000) i;
 ANALYZE aggregates;
 
--- Runs a sort by 7 keys; no query below sorts by 7 keys.
-CREATE FUNCTION mark() RETURNS void LANGUAGE plpgsql
-	SET ptsort.sort = on SET ptsort.min_sort_rows = 0
-	SET enable_incremental_sort = off SET enable_seqscan = on AS $$
-BEGIN
-	PERFORM FROM (SELECT FROM aggregates WHERE id < 5 ORDER BY n, c, t, big, id % 3, id % 2, id) s;
-END $$;
+\i :source/sql/include/mark.sql
 -- Runs a query with ptsort.sort off, then with the session's value.  Returns the
 -- number of rows that ptsort sorted, or 'the server', and the keys of the plan's
 -- Sort nodes.

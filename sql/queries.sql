@@ -18,13 +18,7 @@ INSERT INTO queries SELECT i, i * 7919 % 100, i::numeric / 7, md5(i::text), md5(
 FROM generate_series(1, 1000) i;
 ANALYZE queries;
 
--- Runs a sort by 7 keys; no query below sorts by 7 keys.
-CREATE FUNCTION mark() RETURNS void LANGUAGE plpgsql
-	SET ptsort.sort = on SET ptsort.min_sort_rows = 0 SET work_mem = '4MB'
-	SET enable_incremental_sort = off SET enable_seqscan = on AS $$
-BEGIN
-	PERFORM FROM (SELECT FROM queries WHERE id < 5 ORDER BY n, c, t, big, id % 3, id % 2, id) s;
-END $$;
+\i :source/sql/include/mark.sql
 -- Runs a query.  Returns data from ptsort's report, or 'the server' if the
 -- server did the sort.
 CREATE FUNCTION taken(query text) RETURNS text LANGUAGE plpgsql AS $$
