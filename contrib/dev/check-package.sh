@@ -156,10 +156,7 @@ try_package()
 	private_dpkg --verify "$name" && dpkg "--root=$work/root" -s "$name" |
 		grep -qx 'Status: install ok installed'
 	result $? "$version: it is installed"
-	start_cluster "max_worker_processes = 8" "fsync = off" ||
-		give_up "the server does not start"
 	use_package "$version"
-	stop_cluster || failed=$((failed + 1))
 
 	private_dpkg -r "$name"
 	result $? "$version: dpkg removes it"
@@ -167,9 +164,7 @@ try_package()
 	result $? "$version: no file and no directory of it is left"
 	! dpkg "--root=$work/root" -s "$name" >/dev/null 2>&1
 	result $? "$version: dpkg no longer knows it"
-	start_cluster || give_up "the server does not start"
 	outlive_package "$version"
-	stop_cluster || failed=$((failed + 1))
 	check_logs "$version: log of the server" "" "$work/server.log"
 	[ "$failed" -eq 0 ] || cat "$work/dpkg.out"
 }

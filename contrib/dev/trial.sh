@@ -33,11 +33,13 @@ sql()
 		"${arguments[@]}" 2>&1
 }
 
-# use_package VERSION: check that the packaged library builds an index with a
-# worker
+# use_package VERSION: start a server in a new cluster, check that the packaged
+# library builds an index with a worker, and stop the server
 use_package()
 {
 	local found
+	start_cluster "max_worker_processes = 8" "fsync = off" ||
+		give_up "the server does not start"
 	found=$(sql "CREATE EXTENSION ptsort" "CREATE EXTENSION amcheck" \
 		"CREATE TABLE t AS SELECT i, md5(i::text) AS b
 			FROM generate_series(1, 100000) i" \
@@ -51,13 +53,15 @@ use_package()
 		-c "SELECT split_part(version(), ' ', 2) ~ '^$1([^0-9]|\$)'" 2>&1)
 	[ "$found" = t ]
 	result $? "$1: the server is of that version"
+	stop_cluster || failed=$((failed + 1))
 }
 
-# outlive_package VERSION: check that a server without the package can still use
-# the index, and cannot load the library
+# outlive_package VERSION: start the server again, check that without the package
+# it can still use the index and cannot load the library, and stop the server
 outlive_package()
 {
 	local found
+	start_cluster || give_up "the server does not start"
 	found=$(sql "SET enable_seqscan = off" "SET enable_bitmapscan = off" \
 		"EXPLAIN (COSTS OFF) SELECT i FROM t WHERE b = md5('77')" \
 		"SELECT i FROM t WHERE b = md5('77')" \
@@ -70,4 +74,5 @@ outlive_package()
 	result $? "$1: the index outlives the package"
 	sql "LOAD 'ptsort'" | grep -q 'could not access file "ptsort"'
 	result $? "$1: the library is gone"
+	stop_cluster || failed=$((failed + 1))
 }
