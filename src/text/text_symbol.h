@@ -137,7 +137,6 @@ text_symbol_next(TextSymbols *symbols, const char **string, const char *end)
 {
 	int			symbol = symbols->bytes[(unsigned char) **string];
 
-	symbol = text_symbol_close(symbols, symbol, *string, end);
 	if (!text_symbol_is_known(symbol))
 		return text_symbol_look_up(symbols, string, end);
 	(*string)++;
