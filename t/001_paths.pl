@@ -6,6 +6,8 @@
 # when a build starts, when it ends, and when ptsort leaves it to the server.
 # All paths run twice, with workers allowed and with
 # max_parallel_maintenance_workers = 0.
+#
+# Depends on the version: it runs every statement that builds an index
 use strict;
 use warnings;
 use IPC::Run;

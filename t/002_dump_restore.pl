@@ -1,5 +1,7 @@
 # pg_dump and pg_restore -j into a database that preloads ptsort: ptsort builds
 # every index, every index is sound, and both databases have the same schema.
+#
+# Depends on the version: it uses the version's pg_dump and pg_restore
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;

@@ -1,6 +1,8 @@
 # Index shapes, built by 1, 2 and 4 participants with a budget of 1 MB and with
 # ample memory.  Each index is sound and holds the table's tuples in the order
 # of key and ctid.  Each build has the requested number of participants.
+#
+# Depends on the version: ptsort writes pages as the server does
 use strict;
 use warnings;
 use FindBin;

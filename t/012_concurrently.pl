@@ -1,6 +1,8 @@
 # Builds next to other transactions: CONCURRENTLY while rows change, rows that
 # are dead for the build but not for an old snapshot, broken HOT chains, and
 # unique indexes with recently dead duplicates.
+#
+# Depends on the version: it depends on snapshots and dead rows
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,7 @@
 # A committed index exists after a crash, and on a replica: with checksums,
 # with full WAL and with wal_level = minimal, for logged and unlogged tables.
+#
+# Depends on the version: it replays the version's WAL
 use strict;
 use warnings;
 use FindBin;

@@ -3,6 +3,8 @@
 # entries (key and ctid, of dead tuples too) of the server's builds.  The
 # scan's other results also equal the server's: the number of rows, broken HOT
 # chains, warnings.
+#
+# Depends on the version: ptsort reads pages as the server does
 use strict;
 use warnings;
 use FindBin;

@@ -2,6 +2,8 @@
 # columnar tables.  The access method's planner hook forbids parallel work, no
 # matter whether its library or ptsort is loaded first.  No request for workers
 # overrules the hook.
+#
+# Depends on the version: it uses hooks of the planner and of table access methods
 use strict;
 use warnings;
 use FindBin;

@@ -2,6 +2,8 @@
 # buffers.  The test checks which pages the scan copies.  The scan must never
 # miss changes that only buffers have.  Statistics and errors must equal those
 # of the server's scan.
+#
+# Depends on the version: ptsort reads the server's buffers
 use strict;
 use warnings;
 use FindBin;

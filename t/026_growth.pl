@@ -1,6 +1,8 @@
 # If many participants write an index, its file grows before the participants
 # need the new pages.  The file ends up no larger than necessary: for all kinds
 # of entries, after errors, full disks and crashes, and on a replica.
+#
+# Depends on the version: ptsort extends files as the server does
 use strict;
 use warnings;
 use FindBin;

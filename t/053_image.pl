@@ -3,6 +3,8 @@
 # CloudNativePG does.  The server is a copy of the installed one, without ptsort.
 #
 # Needs no assertions: it tests where the server finds files
+#
+# Depends on the version: extension_control_path is new in 18
 use strict;
 use warnings;
 use Cwd;

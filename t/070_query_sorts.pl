@@ -8,6 +8,8 @@
 #
 # Every n-th allocation fails; the date decides which allocations fail.  With
 # PTSORT_FAULTS=all every allocation fails once.
+#
+# Depends on the version: it sorts in the server's Sort nodes
 use strict;
 use warnings;
 use FindBin;

@@ -3,6 +3,8 @@
 # show the sorts of all processes.  Before PostgreSQL 16, plans have a Sort node
 # only for the columns of GROUP BY.  (sql/aggregates.sql tests which orders have
 # a Sort node.)
+#
+# Depends on the version: the planner sorts for aggregates since 16
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,7 @@
 # Copies of tables by CLUSTER, and the effects of these copies: older snapshots,
 # waiting readers, crashes, a replica, logical decoding.
+#
+# Depends on the version: ptsort copies rows as the server does
 use strict;
 use warnings;
 use FindBin;

@@ -5,6 +5,8 @@
 # two builds.  The statements leave nothing behind.
 #
 # Its log may have: \(PID [0-9]+\) was terminated by signal 9: Killed
+#
+# Depends on the version: it depends on the order of the server's builds
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,7 @@
 # REPACK, the statement for CLUSTER and VACUUM FULL since PostgreSQL 19: which
 # copies and builds ptsort does, and REPACK (CONCURRENTLY) beside writers.
+#
+# Depends on the version: REPACK is new in 19
 use strict;
 use warnings;
 use FindBin;

@@ -1,11 +1,11 @@
 #!/bin/bash
 #
-# root.sh - make a root directory with PostgreSQL 19 on Debian's unstable, and
-# run commands in it.  The script requires Debian and the rights of root.  It
-# changes nothing outside of DIRECTORY and DIRECTORY.lock.
+# root.sh - make a root directory with Debian's unstable and its PostgreSQL 18
+# and 19, and run commands in it.  The script requires Debian and the rights of
+# root.  It changes nothing outside of DIRECTORY and DIRECTORY.lock.
 #
 #   root.sh DIRECTORY                  make the root unless it is complete, and
-#                                      start its server once
+#                                      start each server once
 #   root.sh DIRECTORY run [-s TREE] [-u USER] COMMAND...
 #                                      run a command in the root
 #   root.sh DIRECTORY mount [TREE]     make the mounts for several commands
@@ -17,8 +17,8 @@
 # script ends, for any reason, all processes of the command also end, and these
 # mounts disappear.  The command can use the machine's network.
 #
-# The server is the newest one in unstable or experimental.  The packages come
-# from the mirror that this machine's apt uses.
+# The servers are the newest ones in unstable or experimental.  The packages
+# come from the mirror that this machine's apt uses.
 
 set -u
 directory=$(realpath -m "${1:-/}")
@@ -30,10 +30,12 @@ cd "$(dirname "$0")/../.." || exit 1
 
 suite=sid
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-packages=(postgresql-19 postgresql-client-19 postgresql-server-dev-19
-	libpq5 libpq-dev gcc g++ make libipc-run-perl locales locales-all perl
-	python3)
-bindir=/usr/lib/postgresql/19/bin
+versions=(18 19)
+packages=("${versions[@]/#/postgresql-}" "${versions[@]/#/postgresql-client-}"
+	"${versions[@]/#/postgresql-server-dev-}" libpq5 libpq-dev gcc g++ make
+	libipc-run-perl locales locales-all perl python3)
+# what .ptsort-root holds if the root has all packages
+complete="complete: ${packages[*]}"
 extensions=(amcheck pageinspect pg_visibility pg_stat_statements)
 
 # mounted: print what is mounted below the root, the innermost first
@@ -138,7 +140,7 @@ prepare()
 install_packages()
 {
 	step "package lists" inside apt-get update
-	inside apt-cache policy postgresql-19 libpq5 >>"$log"
+	inside apt-cache policy "${packages[@]}" >>"$log"
 	step "packages" inside apt-get install -y "${packages[@]}"
 	step "clean" inside apt-get clean
 }
@@ -161,22 +163,38 @@ make_root()
 		"$suite" "$root" "$from"
 	prepare "$from"
 	in_namespace install_packages || exit 1
-	echo complete >"$root/.ptsort-root"
+	echo "$complete" >"$root/.ptsort-root"
 }
 
-# check_server: start a server once, and query it; in_namespace calls this
-# function
-check_server()
+# is_complete: check that the root has all packages
+is_complete()
 {
-	local data sock extension status=1
+	[ "$(cat "$root/.ptsort-root" 2>/dev/null)" = "$complete" ]
+}
+
+# check_servers: start each server once; in_namespace calls this function
+check_servers()
+{
+	local data version status=0
 	data=$(inside_as postgres mktemp -d -t check.XXXXXX) || exit 1
 	# shellcheck disable=SC2064 # data is local
 	trap "rm -rf '${root:?}$data'" EXIT
-	sock=$data/sock
-	inside_as postgres mkdir "$sock"
+	for version in "${versions[@]}"; do
+		check_server "/usr/lib/postgresql/$version/bin" "$data/$version" ||
+			status=1
+	done
+	return "$status"
+}
+
+# check_server BINDIR DATA: start a server once, in the new directory DATA, and
+# query it
+check_server()
+{
+	local bindir=$1 data=$2 sock=$2/sock extension status=1
 	inside_as postgres "$bindir/pg_config" --version
-	step initdb inside_as postgres "$bindir/initdb" -D "$data/data" --no-sync
-	step start inside_as postgres "$bindir/pg_ctl" -D "$data/data" -w -s \
+	step initdb inside_as postgres "$bindir/initdb" -D "$data" --no-sync
+	inside_as postgres mkdir "$sock"
+	step start inside_as postgres "$bindir/pg_ctl" -D "$data" -w -s \
 		-l "$data/log" -o "-k $sock -c listen_addresses=''" start
 	if inside_as postgres psql -h "$sock" -Atc 'select version()' postgres; then
 		status=0
@@ -185,7 +203,7 @@ check_server()
 				postgres || status=1
 		done
 	fi
-	step stop inside_as postgres "$bindir/pg_ctl" -D "$data/data" -w -m fast stop
+	step stop inside_as postgres "$bindir/pg_ctl" -D "$data" -w -m fast stop
 	return "$status"
 }
 
@@ -225,10 +243,8 @@ case $what in
 		ensure_packages missing_debootstrap || give_up "debootstrap is missing"
 		exec 9>"$root.lock"
 		flock 9
-		if [ "$(cat "$root/.ptsort-root" 2>/dev/null)" != complete ]; then
-			make_root 9>&-
-		fi
-		in_namespace check_server 9>&-
+		is_complete || make_root 9>&-
+		in_namespace check_servers 9>&-
 		;;
 	namespace) # internal: in_namespace calls this
 		shift 2
@@ -236,8 +252,7 @@ case $what in
 		"$@"
 		;;
 	run | mount)
-		[ "$(cat "$root/.ptsort-root" 2>/dev/null)" = complete ] ||
-			give_up "$root is not complete"
+		is_complete || give_up "$root is not complete"
 		shift 2
 		if [ "$what" = run ]; then
 			in_namespace run_inside "$@"
