@@ -286,7 +286,7 @@ sub wide_lines
 }
 
 # The installation script, META.json, the RPM packages and both changelogs have
-# the version of ptsort.control.
+# the version of ptsort.control, and CHANGELOG.md has its date.
 sub versions_differ
 {
 	my ($top) = @_;
@@ -304,7 +304,7 @@ sub versions_differ
 	  unless slurp("$top/contrib/rpm/ptsort.spec") =~
 	  /^Version:\s+\Q$version\E\n.*^%changelog\n\*[^\n]* - \Q$version\E-\d/ms;
 	push @bad, 'CHANGELOG.md'
-	  unless slurp("$top/CHANGELOG.md") =~ /\A## \Q$version\E /;
+	  unless slurp("$top/CHANGELOG.md") =~ /\A## \Q$version\E \(\d{4}-\d\d-\d\d\)\n/;
 	push @bad, 'debian/changelog'
 	  unless slurp("$top/debian/changelog") =~ /\Aptsort \(\Q$version\E-\d/;
 	return @bad;
