@@ -41,9 +41,9 @@
 
 /*
  * A worker writes runs in any case, because other participants read them.
- * Therefore a worker gains nothing from a large budget.  With RUN_MEMORY bytes
- * of entries, plus their scratch memory, the sort stays in cache and the kernel
- * need not clear fresh memory.
+ * Therefore a worker gains nothing from a large budget.  If the entries and
+ * their scratch memory have only RUN_MEMORY bytes, the sort stays in cache and
+ * the kernel need not clear fresh memory.
  */
 #define RUN_MEMORY			((int64) 16 * 1024 * 1024)
 
