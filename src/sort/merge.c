@@ -18,7 +18,7 @@
 #include "sort/merge.h"
 
 /*
- * Maximum bytes of a read buffer.  Longer reads gain nothing, and the last read
+ * Maximum size of a read buffer.  Longer reads gain nothing, and the last read
  * of a slice may go beyond the slice's end, into another process's slice.
  */
 #define MAX_READ_BUFFER (128 * 1024)
