@@ -285,8 +285,8 @@ tree_next(Merge *merge)
 }
 
 /*
- * merge_next moves to the next tuple in order.  It returns the reader of this
- * tuple, or NULL at the end.  The tuple is valid until the next call.
+ * merge_next moves to the merged stream's next tuple.  It returns the reader of
+ * this tuple, or NULL at the end.  The tuple is valid until the next call.
  */
 RunReader *
 merge_next(Merge *merge)
