@@ -316,7 +316,7 @@ pt_relation_path(Relation rel, char *path)
 
 /*
  * 17 added a stream to heap scans.  The stream reads ahead and returns pinned
- * buffers.  It continues after block pt_heap_scan_position().
+ * buffers.  It continues after the block that pt_heap_scan_position() returns.
  */
 #if PG_VERSION_NUM >= 170000
 #define PT_HEAP_SCAN_HAS_STREAM 1

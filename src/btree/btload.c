@@ -214,8 +214,8 @@ level_init(BtLevel *level, BtLoad *load)
 }
 
 /*
- * Estimate the number of leaves for the remaining tuples.  For to_come, assume
- * leaves as full as this participant's; for at_least, as full as possible.
+ * Estimate the number of leaves for the remaining tuples.  to_come is for
+ * leaves as full as this participant's, at_least for the fullest possible ones.
  */
 static void
 expect_leaves(BtLoad *load)

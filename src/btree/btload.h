@@ -91,7 +91,7 @@ extern int64 btload_end(BtLoad *load);
 /*
  * btload_finish completes the index.  Only the leader (participant 0) calls it,
  * after all slices ended, even empty slices, and after all other participants
- * called btload_end().  Their writes to the shared block must be visible to the
+ * called btload_end().  All writes to the shared block must be visible to the
  * leader.  Frees 'load'.  Returns the number of pages that the leader wrote.
  */
 extern int64 btload_finish(BtLoad *load);

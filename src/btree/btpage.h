@@ -52,7 +52,7 @@ typedef struct BtOpenPage
 	BlockNumber blkno;			/* block of the page in the file */
 	uint32		level;			/* 0 = leaf */
 	OffsetNumber lastoff;		/* last used offset, P_HIKEY if none */
-	Size		lastextra;		/* bytes of last item's posting list */
+	Size		lastextra;		/* size of last item's posting list */
 	Size		extrabefore;	/* lastextra of the item before the last */
 } BtOpenPage;
 

@@ -119,9 +119,9 @@ blocks_ahead(const BtWriter *writer, BlockNumber taken)
 }
 
 /*
- * Extend the file to 'end', the end of this participant's chunk.  If the file
- * has at most half of the blocks that it should have beyond 'end' (see
- * blocks_ahead), also extend it, but do not wait for the extension lock.
+ * Extend the file if it ends before 'end', the end of this participant's chunk.
+ * Also extend it if it has at most half of the blocks that it should have after
+ * 'end' (see blocks_ahead), but then do not wait for the extension lock.
  */
 static void
 grow_file(BtWriter *writer, BlockNumber end)

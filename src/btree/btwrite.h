@@ -77,13 +77,13 @@ typedef struct BtWriter
 	MemoryContext cxt;			/* contains the page buffers */
 	bool		alone;			/* true for the only writer, which extends the
 								 * file block by block */
-	BlockNumber eof;			/* size of the file in blocks, if alone */
+	BlockNumber eof;			/* only writer: size of the file in blocks */
 	BtChunk		chunk;			/* this writer's unused blocks */
 	BlockNumber to_come;		/* estimate by the caller: blocks that all
 								 * participants will still take */
 	BlockNumber at_least;		/* minimum of to_come */
 
-	BtChunk    *spare;			/* all left-over chunks, if alone */
+	BtChunk    *spare;			/* only writer: all left-over chunks */
 	int			nspare;
 
 	int			npages;			/* finished pages that are not written yet */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * copywrite.c
- *	  Writes a table's new file from row versions in order; see copy.h.
+ *	  Writes a table's new file from sorted row versions; see copy.h.
  *
  * btwrite.h explains how to log and sync pages that bypass shared buffers, and
  * how to extend a file while other processes write to it.  Here, too, processes
@@ -25,7 +25,7 @@ struct CopyWriter
 	const Team *team;
 	CopyShared *shared;
 	BtWriter	out;
-	Size		reserve;		/* free bytes to leave on a page: fillfactor */
+	Size		reserve;		/* free space to leave on a page: fillfactor */
 
 	int			slice;
 	BlockNumber next;			/* block of pages[0], or InvalidBlockNumber if

@@ -125,7 +125,7 @@ say_end(const Copier *self, double copied, double elapsed_ms)
  * The phases: TeamKind
  */
 
-/* A sort that reads slices leaves a part of its budget for pages. */
+/* If the sort will read slices, reserve a part of its budget for pages. */
 static PtSort *
 copy_begin(Team *team, const PtSortOptions *options)
 {

@@ -65,8 +65,9 @@ functions_in(uint32 size)
 }
 
 /*
- * ptsort_get_api: see PtSortGetApi in ptsort.h.  Releases with equal interface
- * versions only append functions, so a smaller table is a prefix of this table.
+ * ptsort_get_api: see PtSortGetApi in ptsort.h.  A release that keeps the
+ * interface version only appends functions to the table, so a smaller table is
+ * a prefix of this table.
  */
 const PtSortApi *
 ptsort_get_api(uint32 version, uint32 size)

@@ -151,9 +151,8 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 }
 
 /*
- * Add a participant to the total.  Participants work in parallel, so each time
- * in the total row is the longest that a participant took; other columns are
- * sums.
+ * Add a participant to the total.  Participants work in parallel, so the total
+ * of a time is the maximum; other totals are sums.
  */
 static void
 add_to_total(TeamSlot *total, const TeamSlot *slot)

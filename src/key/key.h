@@ -50,8 +50,8 @@ typedef struct PtSortKey
 	bool		learning;		/* true until learning ends, with or without a
 								 * result; until then words decide less, but
 								 * do not contradict the order */
-	Size		limit;			/* bytes that learning may use; the result
-								 * needs fewer */
+	Size		limit;			/* number of bytes that learning may use; the
+								 * result needs fewer */
 	KeyPack		pack;			/* used if 'exact', or to pack several
 								 * columns; otherwise empty */
 	SortKeyWord word;			/* word of a key that is not packed, or the

@@ -47,10 +47,10 @@
 /* Maximum number of bits in the tail of an exact key. */
 #define KEY_TAIL_BITS	15
 
-/* Words of the largest entry; key_words() needs an array of this size. */
+/* Maximum number of words of an entry; key_words() fills arrays this long. */
 #define KEY_ENTRY_WORDS (PTSORT_MAX_WORDS + 1)
 
-/* Maximum bytes of an index tuple with an exact key: 16 for each column. */
+/* Maximum size of an index tuple with an exact key: 16 bytes per column. */
 #define KEY_TUPLE_SIZE	(16 * (INDEX_MAX_KEYS + 1))
 
 #define KEY_ENTRY_OFFSET_SHIFT	1
@@ -170,7 +170,7 @@ typedef struct KeyPack
 	int			nwords;			/* exact pack: number of words before the
 								 * tail's word */
 	TupleDesc	desc;			/* exact pack: descriptor of its tuples */
-	Size		size;			/* exact pack: bytes of a tuple without nulls */
+	Size		size;			/* exact pack: size of a tuple without nulls */
 	uint64		null_bits[KEY_ENTRY_WORDS]; /* mask of an entry's null bits */
 	uint64		not_null[KEY_ENTRY_WORDS];	/* the null bits of an entry
 											 * without nulls */
@@ -178,7 +178,7 @@ typedef struct KeyPack
 } KeyPack;
 
 /*
- * key_pack_kind returns how to pack the values of a column, given the
+ * key_pack_kind returns the kind of field for the values of a column, given the
  * comparison function of its operator class and the layout of its type.
  * Returns FIELD_NONE if values cannot be packed.  Types with the same function
  * and layout (domains, a user's own types) have the same kind.

@@ -101,7 +101,7 @@ populate(void *start, Size size)
 #endif
 }
 
-/* Returns the bytes of n entries. */
+/* Returns the size of n entries in bytes. */
 static Size
 entries_size(const MemSort *ms, int64 n)
 {
@@ -109,9 +109,9 @@ entries_size(const MemSort *ms, int64 n)
 }
 
 /*
- * Returns the scratch bytes to set aside for an entry: the entry's size if
- * full_scratch is true.  Otherwise a sort that compares tuples needs the size
- * of an address, and a radix sort of inline images gets an eighth of the
+ * Returns the size of the scratch to set aside for an entry: the entry's size
+ * if full_scratch is true.  Otherwise a sort that compares tuples needs the
+ * size of an address, and a radix sort of inline images gets an eighth of the
  * entry's size.
  */
 static int64
@@ -122,7 +122,7 @@ scratch_cost(const MemSort *ms)
 	return ms->order->inline_image ? ms->stride : sizeof(uint64);
 }
 
-/* Returns the bytes of an entry and its part of the scratch array. */
+/* Returns the size of an entry plus the size of its part of the scratch. */
 static int64
 entry_cost(const MemSort *ms)
 {
@@ -148,7 +148,7 @@ note_peak(MemSort *ms, int64 extra)
 	ms->peak = Max(ms->peak, memsort_used(ms) + extra);
 }
 
-/* Returns the bytes that sorting uses besides the scratch. */
+/* Returns the number of bytes that sorting uses besides the scratch. */
 static int64
 sort_memory(const MemSort *ms)
 {

@@ -34,7 +34,7 @@ typedef struct MemChunk
 typedef struct MemSort
 {
 	uint64	   *entries;
-	int			stride;			/* words of an entry, 2 or 3 */
+	int			stride;			/* number of words of an entry, 2 or 3 */
 	int64		count;
 	int64		peak;			/* highest value of memsort_used since the
 								 * caller last set 'peak' */
@@ -47,8 +47,8 @@ typedef struct MemSort
 	int64		budget;			/* limit of memsort_used */
 	Size		chunk_size;		/* maximum size of a chunk for many tuples */
 	bool		full_scratch;	/* true if scratch is as large as the entries */
-	int64		tuple_bytes;	/* bytes of all images */
-	int64		chunk_bytes;	/* bytes of all chunks */
+	int64		tuple_bytes;	/* total size of images */
+	int64		chunk_bytes;	/* total size of chunks */
 	MemChunk   *chunks;
 	int			nchunks;
 	int			maxchunks;
@@ -62,8 +62,8 @@ typedef struct MemSort
 	Size		reserved_bytes;
 	uint64		reserved_inline;	/* place for an inline image */
 
-	Size		first_read;		/* bytes of an image to prefetch before a
-								 * read; set by memsort_sort */
+	Size		first_read;		/* number of bytes of an image to prefetch
+								 * before a read; set by memsort_sort */
 } MemSort;
 
 /*
@@ -80,15 +80,15 @@ extern MemSort *memsort_create(SortOrder *order, int64 budget,
 extern void memsort_set_budget(MemSort *ms, int64 budget);
 
 /*
- * memsort_used returns the bytes of the entries, of the scratch that the
+ * memsort_used returns the total size of the entries, of the scratch that the
  * MemSort sets aside, and of the chunks.
  */
 extern int64 memsort_used(const MemSort *ms);
 
-/* memsort_allocated returns the bytes that a MemSort allocated. */
+/* memsort_allocated returns the number of bytes that a MemSort allocated. */
 extern int64 memsort_allocated(const MemSort *ms);
 
-/* memsort_tuple_cost returns the mean bytes of a tuple, including its entry. */
+/* memsort_tuple_cost returns the mean size of a tuple, including its entry. */
 extern int64 memsort_tuple_cost(const MemSort *ms);
 
 /*

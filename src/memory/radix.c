@@ -36,11 +36,11 @@
 #include "port/pg_bitutils.h"
 #include "util.h"
 
-/* Bits of a digit: 2,048 counters fit the first-level cache. */
+/* Digit size in bits: 2,048 counters fit the first-level cache. */
 #define DIGIT_BITS		11
 #define MAX_BUCKETS		(1 << DIGIT_BITS)
 
-/* Bits of a digit for moves in place; more buckets would miss the cache. */
+/* Digit size in bits for moves in place; more buckets would miss the cache. */
 #define IN_PLACE_BITS	8
 
 /*
@@ -169,7 +169,7 @@ reverse(uint64 *entries, int64 n, const int stride)
 	}
 }
 
-/* Returns which bits of a word differ between the entries. */
+/* Returns a mask of the bits of a word in which the entries differ. */
 static pt_inline uint64
 differing_bits(const uint64 *entries, int64 n, const int64 stride, int word)
 {
@@ -233,8 +233,8 @@ static void sort_level(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 					   int stride, int word, bool want_other);
 
 /*
- * Count the entries of each bucket.  Returns which bits of the digit's word
- * differ between the entries.
+ * Count the entries of each bucket.  Returns a mask of the bits of the digit's
+ * word in which the entries differ.
  */
 static pt_inline uint64
 count_buckets(const uint64 *entries, int64 n, const int stride,

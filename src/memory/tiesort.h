@@ -16,7 +16,7 @@
 typedef struct EntrySort
 {
 	SortOrder  *order;
-	int			stride;			/* words of an entry; see memsort.h */
+	int			stride;			/* number of words of an entry (memsort.h) */
 	uint64	   *scratch;		/* at least one word for each entry */
 	int64		room;			/* capacity of 'scratch' in entries */
 } EntrySort;
@@ -66,7 +66,7 @@ extern int	tiesort_few_keys(const EntrySort *es, uint64 *entries, int64 n,
 extern bool tiesort(const EntrySort *es, uint64 *entries, int64 n,
 					bool keys_only);
 
-/* tiesort_group returns how many entries at the start have equal keys. */
+/* tiesort_group returns the number of leading entries with equal keys. */
 extern int64 tiesort_group(const EntrySort *es, const uint64 *entries,
 						   int64 n);
 

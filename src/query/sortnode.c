@@ -275,7 +275,7 @@ check_order(TakenSort *taken, TupleTableSlot *slot)
 }
 #endif
 
-/* Returns the next row in order, in the result slot of the node. */
+/* Returns the next row of the sort, in the result slot of the node. */
 static TupleTableSlot *
 next_row(TakenSort *taken)
 {
@@ -428,9 +428,9 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 }
 
 /*
- * Take over the plan's Sort nodes that ptsort wants, and set *found if the plan
- * has any.  The walk visits a subplan more than once if several nodes, such as
- * scans of partitions, use the subplan.
+ * Take over the plan's Sort nodes that ptsort wants, and set *found if there is
+ * such a node.  The walk visits a subplan more than once if several nodes, such
+ * as scans of partitions, use the subplan.
  */
 static bool
 visit_node(PlanState *planstate, void *found)

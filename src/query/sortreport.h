@@ -25,7 +25,7 @@ typedef struct SortReport
 	PtSortStats stats;			/* statistics of all sorts; see ptsort_reset */
 } SortReport;
 
-/* sortreport_space returns the bytes that EXPLAIN reports for a sort. */
+/* sortreport_space returns a sort's space for EXPLAIN, in bytes. */
 extern int64 sortreport_space(const PtSortStats *stats);
 
 /* sortreport_publish logs a report of a node's sorts and stores the report. */

@@ -164,7 +164,7 @@ has_few_keys(PtSort *sort)
 	FewKeys		keys = {0};
 	pg_prng_state random;
 
-	/* tiesort_find_key needs equal words, but words of packed columns differ */
+	/* a pack's words may differ, but tiesort_find_key requires equal words */
 	if (sort->options.role != PTSORT_SERIAL || sort->order.inline_image ||
 		sort->key->pack.nfields > 0 || ms->count < FEW_KEYS_SAMPLE)
 		return false;

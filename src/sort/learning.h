@@ -23,8 +23,8 @@ extern void learning_begin(PtSort *sort);
 extern bool learning_gains(const PtSort *sort);
 
 /*
- * learning_memory returns the bytes of the budget that the sort must set aside,
- * because learning may still need them.
+ * learning_memory returns the part of the budget that the sort must set aside,
+ * because learning may still need it.
  */
 extern int64 learning_memory(const PtSort *sort);
 

@@ -18,7 +18,7 @@
 #include "sort/merge.h"
 
 /*
- * Maximum bytes of a read buffer.  Longer reads gain nothing, and the last read
+ * Maximum size of a read buffer.  Longer reads gain nothing, and the last read
  * of a slice may go beyond the slice's end, into another process's slice.
  */
 #define MAX_READ_BUFFER (128 * 1024)
@@ -285,8 +285,8 @@ tree_next(Merge *merge)
 }
 
 /*
- * merge_next moves to the next tuple in order.  It returns the reader of this
- * tuple, or NULL at the end.  The tuple is valid until the next call.
+ * merge_next moves to the merged stream's next tuple.  It returns the reader of
+ * this tuple, or NULL at the end.  The tuple is valid until the next call.
  */
 RunReader *
 merge_next(Merge *merge)

@@ -42,7 +42,7 @@ typedef struct SharedState
 	bool		collected;		/* the leader collected all runs */
 	bool		learning;		/* a participant learns for all participants */
 	bool		published;		/* learning ended, with or without a result */
-	int			learned;		/* bytes of the result of learning, or 0 */
+	int			learned;		/* size of the result of learning, or 0 */
 	bool		planned;		/* the leader planned the slices */
 	int			next_slice;		/* the first unclaimed slice */
 	bool		failed;			/* the sort failed: see sort_failed */
@@ -101,7 +101,7 @@ shared_most_runs(int processes)
 	return Max(MAX_SHARED_RUNS / processes, 1);
 }
 
-/* Returns how many runs of all participants the shared block has room for. */
+/* Returns the number of runs for which the shared block has room. */
 static Size
 all_runs(int processes)
 {

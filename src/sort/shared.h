@@ -4,10 +4,10 @@
  *	  Communication between the participants of one parallel sort.
  *
  * The shared block has a fixed part and one slot for each process.  The
- * leader's process is number 0, workers are 1, 2, ...  Each sorting process
- * joins under its number.  It announces its finished runs, with statistics, in
- * its own slot.  The leader waits for the announcements of a given number of
- * participants.  Then the leader reads the slots, which no longer change.
+ * leader's process is number 0, workers are 1, 2, ...  A process that sorts
+ * uses its number as its participant number.  A participant announces its runs
+ * and statistics in its own slot.  The leader waits for a given number of
+ * announcements and then reads the slots, which no longer change.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,7 +32,7 @@ extern bool shared_stats(PtSortShared *shared, int participant,
 extern int	shared_processes(PtSortShared *shared);
 
 /*
- * shared_join makes the caller the participant with this number.  Joining after
+ * shared_join makes the caller participant number 'participant'.  Joining after
  * the leader collected the runs is an error, because the result would lack the
  * participant's tuples.
  *
