@@ -30,7 +30,7 @@
  */
 #define EDGES_PART			16
 
-/* Maximum bytes of an image. */
+/* Maximum size of an image in bytes. */
 #define MAX_IMAGE			(MaxAllocSize + 1)
 
 /* For fewer than FEW_TUPLES tuples, sorts do not measure time and memory. */

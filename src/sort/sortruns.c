@@ -97,7 +97,7 @@ sort_run_memory(PtSort *sort)
 	return bytes;
 }
 
-/* Returns the bytes of a tape's block. */
+/* Returns the size of a tape's block in bytes. */
 static int64
 block_bytes(const PtSort *sort)
 {
@@ -198,7 +198,7 @@ sort_append_run(PtSort *sort, RunWriter *writer)
 }
 
 /*
- * Returns the bytes by which lists of blocks may grow while a merge reads runs.
+ * Returns the number of bytes by which lists of blocks may grow in a merge.
  * Each block that the merge reads and recycles may become an extent of the tape
  * that the merge writes.  A list of extents has up to twice the room it needs.
  */
@@ -213,8 +213,8 @@ list_memory(Run **runs, int nruns, MergePurpose purpose)
 }
 
 /*
- * Returns the bytes of the budget that are left for the readers of a merge and
- * for lists of blocks.
+ * Returns the part of the budget, in bytes, that is left for the readers of a
+ * merge and for lists of blocks.
  */
 static int64
 merge_memory(const PtSort *sort, MergePurpose purpose)

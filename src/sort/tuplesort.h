@@ -87,7 +87,7 @@ struct PtSort
 	SortPosition position;
 	SortPosition mark;
 
-	int64		edge_bytes;		/* bytes of the copies of runs' edges */
+	int64		edge_bytes;		/* total size of the copies of runs' edges */
 
 	PtSortStats stats;			/* counts no comparisons; peaks and method are
 								 * as of the last reset: see sort_stats */
@@ -117,8 +117,8 @@ pt_noreturn extern void sort_wrong_phase(const PtSort *sort,
 										 const char *message);
 
 /*
- * sort_other_memory returns the bytes that the memory contexts of the sort and
- * its variant allocated for everything except the entries.
+ * sort_other_memory returns the number of bytes that the memory contexts of
+ * the sort and its variant allocated for everything except the entries.
  */
 extern int64 sort_other_memory(const PtSort *sort);
 
@@ -319,10 +319,10 @@ extern void sort_begin_run(PtSort *sort, RunWriter *writer);
 
 /*
  * sort_wants_short_runs: true if the sort writes runs in any case, and its
- * budget is larger than a short run needs.  sort_run_memory returns the bytes
- * of entries worth collecting in memory for one run.  sort_short_runs_memory
- * returns the bytes of entries that fit the maximum number of short runs.  In
- * sorts without short runs, the last two functions return PG_INT64_MAX.
+ * budget is larger than a short run needs.  sort_run_memory returns the number
+ * of bytes of entries worth collecting for one run.  sort_short_runs_memory
+ * returns the total size of the maximum number of short runs.  In sorts
+ * without short runs, the last two functions return PG_INT64_MAX.
  */
 extern bool sort_wants_short_runs(const PtSort *sort);
 extern int64 sort_short_runs_memory(const PtSort *sort);

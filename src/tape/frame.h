@@ -43,8 +43,8 @@
 
 typedef struct FrameHeader
 {
-	uint32		size;			/* bytes of the frame; 0: no frame is here */
-	uint32		previous;		/* bytes of the previous frame; 0 if none */
+	uint32		size;			/* size of the frame; 0: no frame is here */
+	uint32		previous;		/* size of the previous frame; 0 if none */
 	uint8		count;			/* number of entries */
 	uint8		trim;			/* number of zero bytes cut off each image,
 								 * unless trims_vary */
@@ -59,16 +59,16 @@ typedef struct FrameHeader
 typedef struct FrameColumn
 {
 	uint64		base;			/* the first value */
-	uint8		bytes;			/* bytes of a stored value */
+	uint8		bytes;			/* size of a stored value in bytes */
 	uint8		shift[FRAME_RANGES];	/* first bit of a range in the value */
 	uint8		bits[FRAME_RANGES]; /* length of a range in bits, or 0 */
 	uint8		unused[3];
 } FrameColumn;
 
 /*
- * Maximum bytes that frame_pack writes for n entries.  FRAME_OVERRUN bytes
- * after the values must be readable, because frame.c copies 8 bytes for each
- * value.
+ * Maximum number of bytes that frame_pack writes for n entries.  FRAME_OVERRUN
+ * bytes after the values must be readable, because frame.c copies 8 bytes for
+ * each value.
  */
 #define FRAME_OVERRUN	sizeof(uint64)
 #define FRAME_PACKED(n) \

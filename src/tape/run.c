@@ -61,7 +61,7 @@ typedef struct RunFrame
 	uint32		ends[FRAME_ENTRIES + 1];	/* rest i: ends[i] to ends[i + 1] */
 	uint8		trims[FRAME_ENTRIES];
 	const char *rests;			/* in the tape's buffer */
-	uint32		previous;		/* bytes of the previous frame */
+	uint32		previous;		/* size of the previous frame in bytes */
 	char	   *image;			/* the current image, if it is not inline */
 } RunFrame;
 
@@ -369,7 +369,7 @@ run_close(Run *run)
 	pfree(run);
 }
 
-/* Bytes of an image buffer; load_image may write 16 bytes past the image. */
+/* Size of an image buffer; load_image may write 16 bytes past the image. */
 static Size
 image_room(const Run *run)
 {

@@ -60,11 +60,11 @@ typedef struct RunSample
 typedef struct RunDesc
 {
 	int64		tuples;
-	int64		bytes;			/* bytes of all frames */
+	int64		bytes;			/* total size of all frames in bytes */
 	int64		nsamples;
-	int64		last_frame;		/* bytes of the last frame */
-	int64		largest_frame;	/* bytes of the largest frame */
-	int64		largest_image;	/* bytes of the largest image; 0 if inline */
+	int64		last_frame;		/* size of the last frame in bytes */
+	int64		largest_frame;	/* size of the largest frame in bytes */
+	int64		largest_image;	/* size of the largest image; 0 if inline */
 	int			nwords;			/* words of each tuple */
 	bool		words_by_tables;	/* a collation's tables made the words */
 	bool		stable;			/* equal tuples are in their input order */
@@ -98,7 +98,7 @@ typedef struct RunReader
 {
 	const uint64 *words;
 	const char *tuple;			/* NULL before the first tuple and at the end */
-	Size		size;			/* bytes of the image */
+	Size		size;			/* size of the image in bytes */
 	int			index;			/* number of the next record in its frame */
 	int			count;			/* records to read in the current frame */
 	int			ncolumns;
@@ -113,13 +113,13 @@ typedef struct RunReader
 } RunReader;
 
 /*
- * run_reader_memory returns the bytes that a reader of the run needs in
- * addition to its read buffer: a frame, a copy of an image, and the buffer's
- * slack.
+ * run_reader_memory returns the number of bytes that a reader of the run needs
+ * in addition to its read buffer: a frame, a copy of an image, and the
+ * buffer's slack.
  */
 extern int64 run_reader_memory(const Run *run);
 
-/* Bytes that a writer needs in addition to its write buffer and samples. */
+/* Memory that a writer needs in addition to its write buffer and samples. */
 #define RUN_WRITER_MEMORY	(44 * 1024)
 
 extern void run_begin_write(RunWriter *writer, const SortOrder *order,

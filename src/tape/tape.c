@@ -44,7 +44,7 @@
 #include "utils/resowner.h"
 #include "utils/wait_event.h"
 
-/* Maximum bytes of one file of the operating system, as in buffile.c. */
+/* Maximum size of one file of the operating system, as in buffile.c. */
 #define SEGMENT_BYTES	((int64) 0x40000000)
 
 struct TapeFile

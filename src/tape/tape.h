@@ -43,7 +43,7 @@ typedef struct TapeFile TapeFile;
 /* Description of an exported tape; plain data for shared memory. */
 typedef struct TapeExport
 {
-	int64		size;			/* bytes of the stream */
+	int64		size;			/* size of the stream in bytes */
 	int64		block_bytes;
 	int64		map_block;		/* first block of the stored extent list */
 	int64		nextents;		/* number of extents in that list */

@@ -161,7 +161,7 @@ judge_visible(HeapJudge *judge, Snapshot snapshot)
 	return true;
 }
 
-/* True if the root of every heap-only tuple to use is known. */
+/* True if the root of every selected heap-only tuple is known. */
 static bool
 roots_are_known(const HeapJudge *judge)
 {

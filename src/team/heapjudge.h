@@ -58,10 +58,10 @@ typedef struct HeapJudge
 
 	/* the current page */
 	HeapPage	here;
-	int			nitems;			/* tuples to use */
+	int			nitems;			/* number of tuples selected for use */
 	int			nlive;			/* tuples that count as live */
 	int			nseen;			/* all tuples; with MVCC, visible tuples */
-	bool		heap_only;		/* some tuples to use are heap-only */
+	bool		heap_only;		/* some selected tuples are heap-only */
 	bool		broken_chain;
 	OffsetNumber offsets[MaxHeapTuplesPerPage];
 	bool		alive[MaxHeapTuplesPerPage];

@@ -236,9 +236,9 @@ lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
 
 /*
  * Release the locks of lock_blocks.  Sets others_wait if another process waits
- * for one of these locks, to read a page into a buffer.  The function reads
- * each lock's list of waiters without locking the list.  A wrong value causes a
- * needless pause, or delays a pause by one batch.
+ * for one of these locks.  The function reads each lock's list of waiters
+ * without locking the list.  A wrong value causes a needless pause, or delays
+ * a pause by one batch.
  */
 static void
 unlock_partitions(HeapReader *reader, const int *partitions, int n)

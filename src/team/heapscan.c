@@ -24,9 +24,9 @@
  * kinds.  Each participant determines the horizon once, when its scan starts,
  * and the server's scan of a single block determines it again.  These horizons
  * may differ.  The difference is harmless: a tuple deleted before one of these
- * horizons is invisible to all later snapshots, and dead and recently dead
- * tuples differ in nothing else.  Only the verdicts on one HOT chain must
- * agree, and a HOT chain is on one page.
+ * horizons is invisible to all later snapshots, and only visibility
+ * distinguishes recently dead tuples from dead ones.  Only the verdicts on one
+ * HOT chain must agree, and a HOT chain is on one page.
  *
  * In CONCURRENTLY builds all participants use one MVCC snapshot for all blocks.
  * With a new snapshot for each block, the scan could see a moving row twice or
@@ -186,8 +186,8 @@ plan_columns(HeapColumns *plan, TupleDesc desc,
 
 /*
  * Extract the values of column 'from', counted from 0, and of all later
- * columns.  'offset' is where column 'from', or the padding before it, begins
- * in the data.
+ * columns.  'offset' is the offset, in the data, of column 'from' or of the
+ * padding before this column.
  */
 static void
 walk_columns(const HeapColumns *plan, HeapTupleHeader tuple, int from,

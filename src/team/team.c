@@ -316,13 +316,13 @@ team_leave(Team *team)
  */
 
 /*
- * Returns how many bytes of the budget a sort in the role 'role' gets.  Sorts
- * that run at the same time have equal shares.  Each process that puts tuples
- * has one or more WORKER sorts; each process that may read slices has one SLICE
- * or SLICE_LEADER sort.  (A worker divides the budget by the number of planned
- * processes, because it does not know how many workers started.)  A SERIAL sort
- * is alone, and a LEADER sort begins after the sorts that wrote the runs, so
- * both roles have the whole budget.
+ * Returns the budget, in bytes, of a sort in the role 'role'.  Sorts that run
+ * at the same time have equal shares.  Each process that puts tuples has one
+ * or more WORKER sorts; each process that may read slices has one SLICE or
+ * SLICE_LEADER sort.  (A worker divides the team's budget by the number of
+ * planned processes, because it does not know how many workers started.)  A
+ * SERIAL sort is alone, and a LEADER sort begins after the sorts that wrote
+ * the runs, so both roles have the whole budget.
  */
 static int64
 share_of_budget(const Team *team, PtSortRole role)

@@ -156,7 +156,7 @@ struct Team
 	/* Leader */
 	const char *worker_main;	/* argument of CreateParallelContext() */
 	bool		is_leader;
-	int			stored_participants;	/* writers of the stored runs */
+	int			stored_participants;	/* number of writers of 'stored' */
 	Relation	table;			/* table to scan in parallel, or NULL */
 	Snapshot	snapshot;		/* for the scan of the table */
 

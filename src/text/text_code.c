@@ -266,7 +266,7 @@ code_bytes(const TextCode *code, CodeInterval *interval, const char *string,
 	const TextSymbols *symbols = code->symbols;
 	TextContext here = interval->context;
 	uint64		range = interval->range;
-	uint64		offset = 0;		/* of the range's start, from interval->low */
+	uint64		offset = 0;		/* (range's start - interval->low) >> shift */
 
 	/* if the range has at most this number of bits, refill() must extend it */
 	const int	spent = shift > 0 ? 32 : TEXT_MODEL_BITS + 1;

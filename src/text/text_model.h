@@ -49,7 +49,7 @@ typedef struct SampleWords
 	uint64		words[PTSORT_MAX_WORDS];
 } SampleWords;
 
-/* Maximum bytes of a sample and its words; TextSample.limit may be lower. */
+/* Maximum memory of a sample and its words; TextSample.limit may be lower. */
 #define TEXT_SAMPLE_MEMORY \
 	(TEXT_SAMPLE_STRINGS * \
 	 (sizeof(int) + TEXT_SAMPLE_BYTES + sizeof(SampleWords)))
@@ -113,7 +113,7 @@ typedef struct TextCounts TextCounts;
 /* Passes that estimate frequencies read one in TEXT_MODEL_PART strings. */
 #define TEXT_MODEL_PART	4
 
-/* Maximum bytes of counts and model; text_model_begin's limit may be lower. */
+/* Maximum memory of counts and model; text_model_begin's limit may be lower. */
 #define TEXT_MODEL_MEMORY	(304 * 1024)
 
 /*

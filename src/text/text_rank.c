@@ -117,7 +117,7 @@ compare_primary(const TextRanks *ranks, int begin, const char *a, int a_length,
 	return cmp;
 }
 
-/* Returns where the first pass may begin, given 'shared' equal bytes. */
+/* Returns the offset in the common prefix at which the first pass may begin. */
 static inline int
 find_begin(const TextRanks *ranks, const char *string, int shared)
 {
@@ -219,7 +219,7 @@ text_rank_continues(const TextRanks *ranks, char byte, char next)
  * Strings for testing an order
  */
 
-/* Number of pairs of strings to test, and maximum length in characters. */
+/* Number of pairs to test, and maximum length of a string in characters. */
 #define TRIAL_PAIRS		400
 #define TRIAL_LENGTH	12
 #define TRIAL_BYTES		(TRIAL_LENGTH * MAX_MULTIBYTE_CHAR_LEN + 1)

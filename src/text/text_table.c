@@ -15,10 +15,10 @@
  * several bytes; the Czech "ch" is an element of two.  A list may contain
  * ranges; a range stands for all sequences from a lowest to a highest one.
  *
- * An element's index contains the number of its set of rules and the position
- * of its weights.  The weights are a length and bytes for each pass.  The rules
- * say for each pass whether it goes forward or backward, and whether it also
- * compares positions.
+ * An element's index contains the number of the element's set of rules and the
+ * position of its weights.  The weights are a length and bytes for each pass.
+ * The rules say for each pass whether it goes forward or backward, and whether
+ * it also compares positions.
  *
  * A weight is a number, encoded like a character in UTF-8; an element may have
  * several weights.  If all sets of rules say that the first pass goes forward
@@ -85,8 +85,8 @@ match_sequence(const CollateTables *tables, const Sequence *sequence,
 }
 
 /*
- * Returns the element at 'string'; its first byte also begins longer elements.
- * The search ends because the last sequence of a list always matches.
+ * Returns the element at 'string'; its first byte must also begin longer
+ * elements.  The search ends because a list's last sequence always matches.
  */
 static KeptElement
 search_element(const CollateTables *tables, const unsigned char *string,

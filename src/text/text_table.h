@@ -137,7 +137,7 @@ text_table_element(const CollateTables *tables, const unsigned char **string,
 
 /*
  * text_table_rule returns the rule of a pass for an element.  The top byte of
- * the element's index is the number of its set of rules.
+ * the element's index is the number of the element's set of rules.
  */
 static inline int
 text_table_rule(const CollateTables *tables, int32 index, int pass)

@@ -32,13 +32,13 @@
 #include "sort/tuplesort.h"
 #include "variant/variants.h"
 
-/* Minimum bytes of an image. */
+/* Minimum size of an image in bytes. */
 #define MIN_IMAGE		sizeof(uint64)
 
 /* The start of an image that is neither inline nor a varlena. */
 typedef struct DatumImage
 {
-	uint32		size;			/* bytes of the whole image */
+	uint32		size;			/* size of the whole image in bytes */
 	uint32		isnull;
 } DatumImage;
 

@@ -38,7 +38,7 @@
 #include "util.h"
 #include "variant/variants.h"
 
-/* Bytes of an image before the tuple. */
+/* Offset of the tuple in an image. */
 #define HEAP_IMAGE_HEAD	MAXALIGN(offsetof(HeapTupleData, t_data))
 
 typedef struct HeapSort
