@@ -168,8 +168,8 @@ typedef struct PtSortOptions
 								 * long wait */
 	int64		expected_tuples;	/* estimated number of tuples of this
 									 * sort; 0: unknown.  Affects only speed:
-									 * ptsort skips steps that do not pay for
-									 * this number */
+									 * ptsort skips steps that cost more than
+									 * they save with this number */
 	int64		bound;			/* SERIAL only, not for unique indexes: get
 								 * returns only the first 'bound' tuples in
 								 * order, and the sort may drop the others; 0:
@@ -186,7 +186,7 @@ typedef enum PtSortMethod
 	PTSORT_STILL_IN_PROGRESS,	/* not performed yet */
 	PTSORT_TOP_N,				/* in memory, keeping only the first tuples */
 	PTSORT_IN_MEMORY,
-	PTSORT_EXTERNAL_SORT,		/* to one run in a temporary file */
+	PTSORT_EXTERNAL_SORT,		/* one run, in a temporary file */
 	PTSORT_EXTERNAL_MERGE		/* get merges runs in temporary files */
 } PtSortMethod;
 
@@ -201,11 +201,11 @@ typedef struct PtSortStats
 	int64		tuples;			/* tuples put; LEADER, SLICE_LEADER, SLICE:
 								 * tuples in all runs */
 	int64		runs;			/* runs written, initial and merged */
-	int64		run_bytes;		/* bytes of the runs that this participant
-								 * left; SERIAL: of all runs written */
+	int64		run_bytes;		/* size of the runs that this participant
+								 * left behind; SERIAL: of all runs written */
 	int64		comparisons;	/* comparisons by the caller's operators */
-	int64		peak_memory;	/* maximum bytes that the sort held */
-	int64		temp_bytes;		/* maximum bytes of temporary files */
+	int64		peak_memory;	/* maximum memory that the sort held */
+	int64		temp_bytes;		/* maximum size of the temporary files */
 	double		sort_ms;		/* sorting entries in memory; small sorts do
 								 * not count */
 	double		run_ms;			/* writing runs and merging them into one */
@@ -224,10 +224,11 @@ typedef struct PtSortApi
 	uint32		size;			/* sizeof(PtSortApi) of the library */
 
 	/*
-	 * Return the bytes of shared memory that a sort by at most 'processes'
-	 * processes needs.  Count the leader, whether or not it sorts, and all
-	 * workers that you may launch.  Process numbers are 0 to processes - 1.
-	 * All functions accept 1 to PTSORT_MAX_PROCESSES processes.
+	 * Return the size in bytes of the shared memory that a sort by at most
+	 * 'processes' processes needs.  Count the leader, whether or not it
+	 * sorts, and all workers that you may launch.  Process numbers are 0 to
+	 * processes - 1.  All functions accept 1 to PTSORT_MAX_PROCESSES
+	 * processes.
 	 */
 	Size		(*shared_estimate) (int processes);
 
@@ -485,9 +486,7 @@ ptsort_method_on_disk(PtSortMethod method)
 	return method == PTSORT_EXTERNAL_SORT || method == PTSORT_EXTERNAL_MERGE;
 }
 
-/*
- * ptsort_method_space returns EXPLAIN's word for where a method keeps tuples.
- */
+/* ptsort_method_space returns EXPLAIN's word for a method's storage. */
 static inline const char *
 ptsort_method_space(PtSortMethod method)
 {

@@ -44,9 +44,9 @@
  * An access method that uses ptsort_parallel() need not copy the server's btree
  * code.  ptsort calls your callback put_index with the tuples that the index
  * must have, and sets index_info->ii_BrokenHotChain if necessary.  Each process
- * may extend the index and write its pages, with WAL.  Several processes may
- * extend the index at the same time, so each must take the relation's extension
- * lock.  The access method contrib/ptsort_am is an example.
+ * may extend the index, and may write index pages with WAL.  Several processes
+ * may extend the index at the same time, so each must take the relation's
+ * extension lock.  The access method contrib/ptsort_am is an example.
  *
  * THE RESULT is a stream or slices.  The leader reads a stream after
  * ptsort_parallel() returns (see the first example), all at once or one tuple
@@ -169,12 +169,12 @@ typedef struct PtParallelOps
 	void		(*read_slices) (PtParallel *parallel, PtSort *sort);
 
 	/*
-	 * Optional, in the leader: return the bytes of shared memory that you
-	 * need.  PtParallel.participant is less than 'processes', and some
-	 * processes may not start.  With read_slices, the slices have the numbers
-	 * 0 to slices - 1, in the order of the keys, and exactly one process
-	 * claims each slice.  If no worker starts, ptsort calls shared_size and
-	 * shared_init again, for one process and one slice.
+	 * Optional, in the leader: return the size in bytes of the shared memory
+	 * that you need.  PtParallel.participant is less than 'processes', and
+	 * some processes may not start.  With read_slices, the slices have the
+	 * numbers 0 to slices - 1, in the order of the keys, and exactly one
+	 * process claims each slice.  If no worker starts, ptsort calls
+	 * shared_size and shared_init again, for one process and one slice.
 	 */
 	Size		(*shared_size) (PtParallel *parallel, int processes,
 								int slices);
@@ -190,13 +190,13 @@ typedef struct PtParallelOps
 /* PtParallelRequest: what to sort.  Zero it, then set the fields you need. */
 typedef struct PtParallelRequest
 {
-	const char *library;		/* "$libdir/" and the file's name, as for
-								 * load_external_function() */
+	const char *library;		/* "$libdir/" and the library's file name, as
+								 * for load_external_function() */
 	const char *ops_function;	/* name of an exported function of type
 								 * PtParallelGetOps in that library */
 	const void *arg;			/* data for the callbacks, or NULL */
-	Size		arg_size;		/* bytes of arg to copy to every worker, less
-								 * than 1 GB */
+	Size		arg_size;		/* number of bytes of arg to copy to every
+								 * worker, less than 1 GB */
 	Relation	table;			/* open, locked; NULL: fill puts all tuples */
 	Snapshot	snapshot;		/* for the table scan; NULL: the active
 								 * snapshot.  An index build chooses its own */
@@ -209,7 +209,7 @@ typedef struct PtParallelRequest
 								 * nbtree's phase numbers; the view shows the
 								 * names that your ambuildphasename returns
 								 * for PROGRESS_BTREE_PHASE_* */
-	int64		budget;			/* bytes for all participants together */
+	int64		budget;			/* in bytes, for all participants together */
 	int			workers;		/* parallel workers to request, or 0; fewer
 								 * may start */
 } PtParallelRequest;

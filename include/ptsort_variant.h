@@ -69,7 +69,7 @@ typedef struct PtSortVariant
 	/* True if images are inline: 8 bytes, and all callbacks are NULL. */
 	bool		inline_image;
 
-	/* Return the bytes of an image; read only the image's first 8 bytes. */
+	/* Return an image's size in bytes; read only the image's first 8 bytes. */
 	Size		(*size) (const void *tuple, void *state);
 
 	/*

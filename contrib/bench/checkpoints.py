@@ -114,7 +114,7 @@ def disk_words(mb_s):
 
 
 def longest(builds):
-    """The duration of the longest CHECKPOINT during these builds, in
+    """The duration of the longest CHECKPOINT during the builds, in
     milliseconds."""
     return max(max(build["times"]) for build in builds)
 

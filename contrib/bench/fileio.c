@@ -68,7 +68,7 @@ now(clockid_t clock)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* Computes with "size" bytes for the CPU time that WORK specifies. */
+/* Spends the CPU time that WORK specifies for the buffer's "size" bytes. */
 static void
 compute(char *buffer, int64_t size)
 {

@@ -74,7 +74,7 @@ typedef struct Shared
 	uint32		ready;			/* processes that wait for the start */
 	uint32		written;		/* processes that finished writing */
 	uint32		next_block;		/* next table block to claim */
-	uint64		end[FILES];		/* end of the space that processes claimed */
+	uint64		end[FILES];		/* end of the claimed part of each file */
 	uint64		tuples;
 	double		form_s;			/* seconds, summed over all processes */
 	double		write_s[FILES];
@@ -278,8 +278,8 @@ form_share(Former *former)
 }
 
 /*
- * Write the rest of the wal_bytes.  The rest stands for record headers, and
- * for pages that the real build logged twice.
+ * Append to the WAL until it has wal_bytes bytes.  The appended bytes stand
+ * for record headers, and for pages that the real build logged twice.
  */
 static void
 write_more_wal(Former *former)

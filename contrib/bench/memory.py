@@ -23,8 +23,8 @@ def children(pid):
 
 
 def is_participant(command):
-    """True if this is the command line of a session or of a parallel worker,
-    and not of an auxiliary process such as 'postgres: checkpointer'."""
+    """True if command is the command line of a session or of a parallel
+    worker, and not of an auxiliary process such as 'postgres: checkpointer'."""
     title = command.replace(b"\0", b" ").strip()
     return b" parallel worker for PID " in title or b" [local]" in title
 

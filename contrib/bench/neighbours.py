@@ -76,7 +76,7 @@ def parse(arguments):
 
 
 def fill_database(server, database, scale):
-    """Create pgbench's tables of this scale unless the database exists."""
+    """Create pgbench's tables at a given scale unless the database exists."""
     if server.value("SELECT 1 FROM pg_database WHERE datname = '%s'" % database) == "1":
         return
     server.run("CREATE DATABASE " + database)
@@ -215,7 +215,7 @@ def run(options):
 
 
 def row_of(name, stretches):
-    """A line of the report, with the medians of these stretches."""
+    """A line of the report, with the medians of the given stretches."""
     def middle(part, key):
         values = [s[part][key] for s in stretches if s[part]]
         return median(values) if values else None

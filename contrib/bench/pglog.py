@@ -53,6 +53,6 @@ def facts(transactions, start, end):
 
 
 def share(events, names):
-    """The share of samples with one of these wait events."""
+    """The share of samples with one of the named wait events."""
     total = sum(events.values())
     return sum(events.get(name, 0) for name in names) / total if total else 0

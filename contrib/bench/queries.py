@@ -275,7 +275,7 @@ def choose_memories(words):
 
 
 def rows_of(table, rows):
-    """The number of rows in a table for this value of ROWS."""
+    """The number of rows in a table for the given value of ROWS."""
     if table.name == "groups":
         rows = min(rows, MOST_OF_GROUPS)
     return shapes.table_rows(table, rows)

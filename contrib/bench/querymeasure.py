@@ -111,7 +111,7 @@ def warm_ups(query):
 def script(query, options, memory, workers, collations):
     """The psql script of a session that warms up, and then runs a query
     options.reps times with each engine.  The script prints one JSON object a
-    line.  Raises KeyError if queries.fill() does."""
+    line.  Raises KeyError with the key of a collation that the server lacks."""
     sql = queries.fill(query.sql, options.rows, collations)
     shown = queries.fill(query.shown or query.sql, options.rows, collations)
     selects = sql.startswith("SELECT")

@@ -7,7 +7,7 @@ from sortreport import both, ratio_cell
 
 
 def middle(runs, what):
-    """The median of this figure over the runs."""
+    """The median of the figure `what` over the runs."""
     return median(run[what] for run in runs)
 
 

@@ -162,9 +162,9 @@ def phase_seconds(build):
 
 def facts_of(results):
     """The model's input.  In builds with more participants than cores,
-    participants wait for a core.  Of the builds without such waits, the
-    function takes the work from those with the largest number of
-    participants."""
+    participants wait for a core.  The function therefore takes the work from
+    the builds with the largest number of participants that does not exceed
+    the number of cores."""
     builds = {int(n): b for n, b in results["builds"].items()}
     cores = max(n for n in builds if n <= results["settings"]["cpus"])
 

@@ -256,8 +256,8 @@ def choose(words):
 
 
 def table_rows(table, rows):
-    """The number of rows of a table for this value of ROWS; for real text, the
-    maximum number."""
+    """The number of rows of a table for a given value of ROWS; for real text,
+    the maximum number."""
     return max(1, int(rows * table.share))
 
 

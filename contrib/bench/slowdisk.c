@@ -58,7 +58,7 @@ map_disk(void)
 		close(fd);
 }
 
-/* Wait until the disk is idle, and then until it wrote these bytes. */
+/* Wait until the disk is idle, and then for the time to write the bytes. */
 static void
 wait_for_disk(int fd, ssize_t bytes)
 {

@@ -24,7 +24,7 @@ def turns(runs):
 
 
 def call(engines, arguments):
-    """SQL that sorts once with each of these engines."""
+    """SQL that sorts once with each of the given engines."""
     return ("SELECT coalesce(json_agg(s), '[]') FROM sortcompare("
             "%s, engines => ARRAY[%s]) AS s;\n"
             % (arguments, ", ".join("'%s'" % e for e in engines)))
@@ -37,7 +37,7 @@ def call_parallel(reading, arguments):
 
 
 def check(sorts):
-    """Raise SortError if two of these sorts returned different keys."""
+    """Raise SortError if two of the given sorts returned different keys."""
     if len({(s["tuples"], s["checksum"]) for s in sorts}) > 1:
         raise SortError("the sorts read different keys: " + ", ".join(
             "%s %d rows %d" % (s.get("engine", "parallel"), s["tuples"], s["checksum"])

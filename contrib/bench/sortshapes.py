@@ -205,18 +205,18 @@ def choose_budgets(words):
 
 
 def budget_kb(name, scale):
-    """A budget at this scale, in kB.  Sorts of smaller tables get less
+    """A budget at the given scale, in kB.  Sorts of smaller tables get less
     memory."""
     return max(int(BUDGETS[name] * min(scale, 1)), LEAST_BUDGET) // 1024
 
 
 def floor(shape, budget):
-    """The shape's minimum ratio with this budget, or None."""
+    """The shape's minimum ratio with the given budget, or None."""
     return shape.floors[0 if budget == IN_MEMORY else 1]
 
 
 def table_rows(table, scale):
-    """A table's number of rows at this scale; a maximum for real text."""
+    """A table's number of rows at the given scale; a maximum for real text."""
     return max(1, int(table.rows * scale))
 
 

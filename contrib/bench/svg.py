@@ -72,7 +72,7 @@ def document(title, subtitles, height, body, light, dark):
 
 def tick_step(top, lines=8):
     """The distance between grid lines on an axis from 0 to top.  Chooses a
-    round number that gives at most this number of lines."""
+    round number that gives at most `lines` lines."""
     step = 0.001
     while True:
         for factor in (1, 2, 5):

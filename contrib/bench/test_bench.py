@@ -323,7 +323,7 @@ class RealText(unittest.TestCase):
 
 
 def rectangles(picture, classes):
-    """The rectangles of these classes in an SVG, in order, as (class,
+    """The rectangles of the given classes in an SVG, in order, as (class,
     width)."""
     rects = xml.dom.minidom.parseString(picture.encode()).getElementsByTagName("rect")
     return [(r.getAttribute("class"), float(r.getAttribute("width")))

@@ -41,7 +41,8 @@ class Log(unittest.TestCase):
         self.assertEqual((found["p50"], found["p99"], found["longest"]), (1, 90, 90))
 
     def test_part(self):
-        """A part of the log includes its start and excludes its end."""
+        """A period includes a transaction that ends at the period's start, and
+        excludes a transaction that ends at the period's end."""
         found = pglog.facts(log_of(LOG), 100.25, 101)
         self.assertEqual((found["transactions"], found["longest"]), (2, 2.5))
         self.assertIsNone(pglog.facts(log_of(LOG), 102, 103))

@@ -37,7 +37,7 @@ class Model(unittest.TestCase):
         self.assertEqual(scalemodel.limit(facts(), FAST, 1000), "start and end")
 
     def test_limits(self):
-        """A slow WAL disk, index file or memory determines the load's time."""
+        """A low rate of WAL, index file or memory limits the build."""
         for machine, name in ((FAST._replace(wal=1e6), "WAL"),
                               (FAST._replace(file=1e6), "index file"),
                               (FAST._replace(memory=1e6), "memory")):

@@ -63,8 +63,8 @@ each_file()
 	printf '%s\0' "${sources[@]}" | xargs -0 -n 1 -P "$(nproc)" "$@"
 }
 
-# Each function find_by_TOOL prints the tool's findings in ${sources[@]}.
-# Without findings the function prints nothing and succeeds.
+# Each function find_by_TOOL prints what the tool finds in the files
+# ${sources[@]}.  Without findings the function prints nothing and succeeds.
 find_by_gcc()
 {
 	each_file gcc "${flags[@]}" "${gcc_warnings[@]}" -Werror -c -o /dev/null

@@ -6,13 +6,14 @@
 # also does the sorts of all queries.  The last line is "N passed, N failed".
 #
 # A test fails if its output differs from the server's expected output, unless
-# contrib/dev/core-differences/MAJOR/SUITE/TEST.diff lists the difference.  That
-# file has lines beginning with "#" that give the reason, then exactly the
-# difference, without file names and line numbers.  In the second run the order
-# of rows may differ.  A test then fails if rows-differ.py prints a difference,
-# unless the file .../MAJOR/sorts/TEST.diff lists it.  The server asserts that
-# rows are in the order of their keys: see sortnode.c.  KEEP=1 keeps the working
-# directory.  The script also saves unlisted differences in build/check/.
+# contrib/dev/core-differences/MAJOR/SUITE/TEST.diff lists the difference.  In
+# that file, lines beginning with "#" give the reason; below them is exactly
+# the difference, without file names and line numbers.  In the second run the
+# order of rows may differ.  A test then fails if rows-differ.py prints a
+# difference, unless the file .../MAJOR/sorts/TEST.diff lists it.  The server
+# asserts that rows are in the order of their keys: see sortnode.c.  KEEP=1 keeps
+# the working directory.  The script also saves unlisted differences in
+# build/check/.
 #
 # shellcheck disable=SC2317 # functions are called by name
 
@@ -57,7 +58,8 @@ without_workers()
 }
 
 # split_diffs SUITE: write each test's part of regression.diffs to
-# diffs/SUITE/TEST.diff, without the names of files, line numbers and workers.
+# diffs/SUITE/TEST.diff, without file names, line numbers and the lines that
+# without_workers omits.
 split_diffs()
 {
 	[ -f "$work/$1/regression.diffs" ] || return 0

@@ -95,7 +95,7 @@ keep_report()
 		say "report: build/check/"
 }
 
-# may_log TEST: print the regular expression for messages that this test allows
+# may_log TEST: print the regular expression for messages that the test allows
 # in the server's log.  A test that kills processes contains a line such as:
 #
 #	# Its log may have: terminated by signal 9

@@ -186,12 +186,12 @@ FROM (SELECT count(*) = 3 AS ours FROM ptsort_last_build() WHERE index_name LIKE
 SELECT format('ok %s - the rebuilt indexes are right', nextval('builds'))
 FROM (SELECT bt_index_parent_check(i, true, true) FROM unnest('{t_id,t_url}'::regclass[]) i) s;
 
--- One scan fills several indexes: exact keys, prefixes, text, dead rows.
--- ptsort builds the last index from another index's scan, except in three
--- cases: there are too many indexes, the last index's sort failed because a row
--- may be too large, or an earlier index has a duplicate.  statement rebuilds
--- the indexes of "many".  taken is true if the test expects that ptsort builds
--- the last index from another index's scan.
+-- One scan of a table with dead rows fills indexes with several kinds of keys:
+-- exact keys, prefixes and text.  ptsort builds the last index from another
+-- index's scan, except in three cases: there are too many indexes, the last
+-- index's sort failed because a row may be too large, or an earlier index has a
+-- duplicate.  statement rebuilds the indexes of "many".  taken is true if the
+-- test expects that ptsort builds the last index from another index's scan.
 CREATE TABLE many AS SELECT id, few, nullable, txt, wide FROM t WHERE id <= 1000;
 DELETE FROM many WHERE id % 3 = 0;
 -- An index on an expression ends a group of indexes that share a scan, so this
