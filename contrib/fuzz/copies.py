@@ -136,9 +136,9 @@ class Contents:
             raise Failure("verify_heapam: %s" % (answer.error or answer.value))
 
     def compare(self, servers, slices):
-        """All fields must equal those of the server's copy, except that the
-        number of pages may differ by a few.  Each copy makes new multixacts, so
-        relminmxid differs."""
+        """All fields must equal those of the server's copy, with two exceptions.
+        The number of pages may differ by a few.  relminmxid may differ if the
+        copy has multixacts, because each copy makes new multixacts."""
         for name in self.FIELDS:
             ours, expected = self.fields[name], servers.fields[name]
             if name == "relpages":

@@ -52,8 +52,8 @@ class Outcome:
                 raise Failure("the statement built no index")
 
     def lines_of(self, verb):
-        """Of ptsort's lines about indexes, those with the verb `verb`, except lines
-        about indexes of TOAST tables."""
+        """ptsort's lines that have the verb `verb` and name an index, except an
+        index of a TOAST table."""
         found = []
         for line in self.lines:
             match = LOG_LINE.match(line)

@@ -1,5 +1,6 @@
 """Random queries whose Sort nodes ptsort replaces (ptsort.sort).  The test
-compares each result with the result of the same query when the server sorts.
+runs each query with ptsort's sorts and with the server's sorts, and compares the
+results.
 
 There are two kinds of queries.  In an *ordered* query rows may tie.  The
 server computes the rank (by dense_rank()) and the contents of each row once.
@@ -26,10 +27,10 @@ MAX_ROWS = 5000
 SLOW_ROWS = 1500
 # Maximum number of rows for queries whose time is quadratic in the number of rows
 FEW_ROWS = 400
-# A limit that ends no query early.  It is for queries in which a row raised an
-# error when the server sorted the rows.  With a smaller limit, an incremental
-# sort over an index may end before it reads that row, with ptsort and without
-# ptsort.
+# A limit that ends no query early.  The test uses this limit for a query if a row
+# raised an error when the server sorted the rows.  With a smaller limit, an
+# incremental sort over an index may end before it reads that row, with ptsort and
+# without ptsort.
 ALL_ROWS = 100000
 
 # ptsort's line about a sort, at level DEBUG1.  (With ptsort.log_sort = on, only

@@ -378,9 +378,9 @@ class RebuildCase(CopyCase):
             raise Failure("the server: %s, ptsort: %s" % (servers, ours))
 
     def _compare_indexes(self, table, settings, verb, states):
-        """Compare the catalogs' data on the indexes with the data after the server
-        ran the statement.  Compare each index with the index that the server's
-        REINDEX builds."""
+        """Check that the catalogs' data about the indexes equal `states`, the data
+        after the server ran the statement (None: no check).  Compare each index
+        with the index that the server's REINDEX builds."""
         if states is not None and self._states() != states:
             raise Failure("in the catalogs %s, not %s" % (
                 self._states(), states))

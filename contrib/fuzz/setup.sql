@@ -207,8 +207,8 @@ CREATE FUNCTION fz_left() RETURNS SETOF text LANGUAGE sql AS $$
 
 -- The maximum number of indexes of one table, "t" or a table below it, that must
 -- share a scan.  The function counts valid btree indexes.  It ignores tables with an
--- index that may run user code, because no index that follows this index can share
--- its predecessors' scan.
+-- index that may run user code, because the indexes after such an index cannot share
+-- a scan with the indexes before such an index.
 CREATE FUNCTION fz_shareable() RETURNS int8 LANGUAGE sql AS $$
 	SELECT coalesce(max(n), 0) FROM (SELECT count(*) FILTER (WHERE relam = 403 AND indisvalid) AS n
 		FROM fz_files('t') relid, pg_index i, pg_class c

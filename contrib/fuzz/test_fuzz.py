@@ -128,7 +128,8 @@ class Trees(unittest.TestCase):
             oracle.compare_sizes("i", a, b, 1)
 
     def test_stored_in_two_ways(self):
-        """One of two equal values in posting lists may be compressed."""
+        """In posting lists, one build may store a value plain and the other build
+        may store an equal value compressed."""
         one, two, other = (0, b"plain"), (0, b"packed"), (0, b"wrong")
         self.assertTrue(oracle.same_by_others(
             [(one, b"1"), (two, b"2")], [(one, b"1"), (one, b"2")]))

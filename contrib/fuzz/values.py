@@ -16,7 +16,7 @@ class Kind:
     special     values for a few of the rows, as SQL literals
     classes     operator classes besides the default one
     expressions index expressions with {c} for the column
-    width       approximate bytes of a value
+    width       approximate size of a value in bytes
     text        true if the type has a collation
     key         true if the type has a default btree operator class
     """

@@ -9,7 +9,7 @@
 #   share/extension/ptsort*     share is in extension_control_path
 #   licenses/ptsort/LICENSE
 #
-# The image must have the server's major version, processor and C library.  The
+# The image must match the server's major version, processor and C library.  The
 # Dockerfile beside this script makes an image of the tree.
 
 set -u

@@ -352,7 +352,7 @@ ptsort_test_build_no_sort(void)
 
 /*
  * Callbacks that the caller of ptsort_test_build() names.  Workers do not have
- * them.
+ * these callbacks.
  */
 static PtParallelOps named_ops;
 

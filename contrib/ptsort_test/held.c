@@ -34,8 +34,8 @@ static const char *points[MAX_POINTS];
 static int	npoints = 0;
 
 /*
- * Returns the bytes of the sorts' contexts at or below the given context.  If
- * detail is not NULL, appends a list of these contexts to it.
+ * Returns the size in bytes of the sorts' contexts at or below the given
+ * context.  If detail is not NULL, appends a list of these contexts to detail.
  */
 static Size
 sort_memory(MemoryContext context, StringInfo detail)

@@ -98,7 +98,7 @@ typedef struct ModelArray
 	int64		wanted;			/* number of tuples that come out */
 	int			round;			/* see model_is_put */
 	int64		groups;
-	Size		largest;		/* bytes of the largest image */
+	Size		largest;		/* size of the largest image in bytes */
 	Tuplesortstate *server;		/* the server's sort, or NULL */
 	TupleTableSlot *server_slot;
 	MemoryContext row_context;	/* any function may reset it */

@@ -39,7 +39,7 @@ typedef struct ModelSort
 	ModelArray *array;
 	PtSort	   *sort;
 	MemoryContext context;
-	Size		empty;			/* initial bytes of the context */
+	Size		empty;			/* initial size of the context in bytes */
 	MemoryContext puts;			/* current during puts that form tuples */
 	TupleTableSlot *slot;		/* for reads */
 	int64		reads;

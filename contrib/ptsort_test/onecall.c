@@ -63,7 +63,7 @@ typedef struct Job
 typedef struct Shared
 {
 	int			processes;
-	pg_atomic_uint32 expected;	/* number of scanning processes, or 0 */
+	pg_atomic_uint32 expected;	/* number of participants; 0 before begin() */
 	pg_atomic_uint32 scanning;	/* number of processes that have a row */
 	pg_atomic_uint64 next;		/* the next number to put */
 	pg_atomic_uint32 filled;	/* number of slices with tuples */

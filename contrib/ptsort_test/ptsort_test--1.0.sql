@@ -11,7 +11,7 @@
 --                 permuted (each key once, in mixed order)
 -- distinct_keys:  number of different keys, 0 = no limit
 -- null_every:     about one key in null_every is null; 0 = no key is null
--- width:          minimum bytes of the payload, which is the table's last column
+-- width:          minimum size in bytes of the payload, the table's last column
 -- workers:        number of workers; 0 = a serial sort
 -- shares:         relative number of rows of each participant, the leader's
 --                 process last
@@ -67,7 +67,7 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 -- ptsort_test_sort() does.
 --
 -- checked:        number of sorts that the function read to the end and compared
--- most_memory:    most bytes in the sort's memory contexts just after a reset
+-- most_memory:    maximum size in bytes of the sort's memory contexts after a reset
 CREATE FUNCTION ptsort_test_reset(
 	variant text,
 	index regclass,

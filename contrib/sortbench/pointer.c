@@ -32,7 +32,7 @@
 /* Size of a cache line in bytes */
 #define LINE_SIZE		64
 
-/* pointer_memory returns the memory for all records and their packed keys. */
+/* pointer_memory returns the size of all records and their packed keys. */
 int64
 pointer_memory(const Records *records)
 {

@@ -25,12 +25,12 @@
  *
  * Hadoop's TeraGen makes TeraSort records as well.
  *
- * To skew a key, the generator replaces the key's first bits (in ASCII
- * records, bytes) with those of another record's key.  It replaces a random
- * number of bits, up to 6 bytes.  Only the number of bits in the record's
- * number decides from which other record's key the generator copies bits.  So
- * the number of these other records grows slowly with the number of all
- * records.  The generator leaves a quarter of the keys unchanged.
+ * To skew a key, the generator replaces the key's first bits (first bytes in
+ * ASCII records) with those of another record's key.  It replaces a random
+ * number of bits, up to 6 bytes.  The other record depends only on the number
+ * of bits in the number of the record with the skewed key.  So the number of
+ * these other records grows slowly with the number of all records.  The
+ * generator leaves a quarter of the keys unchanged.
  *
  *-------------------------------------------------------------------------
  */

@@ -77,7 +77,7 @@ diary_turn(Diary *diary, Phase phase)
 	diary->begun = true;
 }
 
-/* diary_io adds time and bytes of I/O to the current phase. */
+/* diary_io adds time and a number of bytes of I/O to the current phase. */
 void
 diary_io(Diary *diary, double ms, int64 bytes)
 {
@@ -154,7 +154,7 @@ span_line(ReturnSetInfo *result, int participant, const char *phase,
 						 line.isnull);
 }
 
-/* Adds a row for a file: the bytes read or written, and the rate. */
+/* Adds a row for a file: the number of bytes read or written, and the rate. */
 static void
 file_line(ReturnSetInfo *result, int i)
 {

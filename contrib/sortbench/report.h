@@ -35,7 +35,7 @@ typedef struct Span
 	double		user;
 	double		system;
 	double		io;				/* time in calls that read or write files */
-	int64		bytes;			/* bytes read or written */
+	int64		bytes;			/* number of bytes read or written */
 } Span;
 
 /* The phases of one participant. */

@@ -4,9 +4,9 @@
  *	  Run a sort, from opening to publishing files.
  *
  * ptsort_parallel() runs the parallel part of a sort.  Every participant claims
- * pieces of the input in turn, and puts their records into the sort.  Then
- * every participant claims slices of the result, merges each slice, and writes
- * the slice to its place in the output.
+ * pieces of the input, one at a time, and puts their records into the sort.
+ * Then every participant claims slices of the result, merges each slice, and
+ * writes the slice to its place in the output.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,7 +45,7 @@ read_size(const Job *job)
 	return Max(unit, job->input.size);
 }
 
-/* Memory that the buffers of all participants take. */
+/* Size of the buffers of all participants, in bytes. */
 static int64
 buffers(const Job *job, int participants)
 {
@@ -56,7 +56,7 @@ buffers(const Job *job, int participants)
 		 disk_memory(&job->input.volume) + read_size(job) + BLOCK_SIZE);
 }
 
-/* sort_least_memory returns the minimum memory for a job. */
+/* sort_least_memory returns the minimum memory limit of a job, in bytes. */
 int64
 sort_least_memory(const Job *job)
 {
@@ -67,7 +67,7 @@ sort_least_memory(const Job *job)
 	return memory + (job->pointers ? pointer_memory(&job->input) : 0);
 }
 
-/* The memory that buffers and records leave for the sort. */
+/* Number of bytes that buffers and records leave for the sort. */
 static int64
 sort_budget(const Job *job)
 {
@@ -257,7 +257,7 @@ note_diary(Diary *into, const Diary *from)
 	}
 }
 
-/* Sorts the records, and fills the report. */
+/* Sorts the records, and fills in the report. */
 static void
 run_sort(Job *job)
 {

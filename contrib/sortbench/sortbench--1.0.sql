@@ -21,7 +21,7 @@ RETURNS pg_catalog.int8
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
 -- Sorts files of records.  The output files appear only when the sort is
--- complete.  Records with equal keys keep their order.
+-- complete.  Records with equal keys stay in the order of the input.
 --
 -- inputs:         input files, one after the other or striped
 -- outputs:        output files, which hold equal ranges of the result or are
@@ -36,7 +36,7 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 --                 '{0 10,12 4 int little desc}'
 -- passes:         1: keep records in memory; 2: use temporary files if records
 --                 do not fit in memory; 0: 1 if memory suffices, else 2
--- input_stripe, output_stripe: bytes in a stripe; 0: not striped
+-- input_stripe, output_stripe: size of a stripe in bytes; 0: not striped
 -- overwrite:      replace existing output files, even if they are inputs
 -- sync:           sync the files to disk before naming them
 -- direct_input, direct_output: bypass the kernel's cache for reads or writes.
@@ -106,7 +106,7 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
 -- Checks the records of files, which follow one another or are striped.
 -- records is the number of records.  unordered is the number of records that
--- are less than the record before them; it is 0 if all records are in order.
+-- are less than the previous record; it is 0 if all records are in order.
 -- first_unordered is the number of the first of these records, counted from 0.
 -- duplicates is the number of records with the previous record's key.  checksum
 -- is the sum of all records' CRC-32, as gensort and valsort print it; checksum

@@ -43,11 +43,11 @@ clock_ms(void)
 #include "record.h"
 #include "volume.h"
 
-/* Records in files, all of the same size, and their sort key. */
+/* Records of equal size, the files that hold them, and their sort key. */
 typedef struct Records
 {
 	Volume		volume;
-	int			size;			/* bytes in a record */
+	int			size;			/* size of a record in bytes */
 	int64		n;
 	Key			key;
 } Records;

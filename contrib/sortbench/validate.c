@@ -3,11 +3,11 @@
  * validate.c
  *	  Check the order of records, and compute a checksum.
  *
- * The leader and the workers claim pieces of the files in turn.  Each process
- * summarizes its pieces, and keeps each piece's first and last record, so that
- * the leader can compare records across the pieces' borders.  As in gensort
- * and valsort, the checksum is the sum of all records' CRC-32, so it does not
- * depend on the order of the records.
+ * The leader and the workers claim pieces of the files, one at a time.  Each
+ * process summarizes its pieces, and keeps each piece's first and last record,
+ * so that the leader can compare records across the pieces' borders.  As in
+ * gensort and valsort, the checksum is the sum of all records' CRC-32, so the
+ * checksum does not depend on the order of the records.
  *
  *-------------------------------------------------------------------------
  */

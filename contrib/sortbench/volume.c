@@ -22,7 +22,7 @@
 
 #include "sortbench.h"
 
-/* A striped file's share of the first 'size' bytes of the volume. */
+/* Returns how many of the volume's first 'size' bytes a striped file holds. */
 static int64
 striped_size(const Volume *volume, int file, int64 size)
 {
@@ -181,7 +181,7 @@ disk_close(Disk *disk)
 	}
 }
 
-/* Adds the time and the bytes of an I/O call to the statistics. */
+/* Adds the time and the size of an I/O call to the statistics. */
 static void
 used(Disk *disk, int file, int64 bytes, double since)
 {

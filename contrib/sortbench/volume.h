@@ -61,8 +61,8 @@ typedef struct VolumeFile
 typedef struct Volume
 {
 	int			nfiles;
-	int64		size;			/* bytes of all files */
-	int64		stripe;			/* bytes in a stripe; 0 if not striped */
+	int64		size;			/* total size of all files, in bytes */
+	int64		stripe;			/* size of a stripe; 0 if not striped */
 	bool		sync;			/* write to disk early, and sync at the end */
 	bool		direct;			/* use direct I/O */
 	VolumeFile	files[MAX_FILES];

@@ -30,8 +30,8 @@ extern void writer_flush(Writer *writer);
 extern void writer_finish(Writer *writer);
 
 /*
- * Returns the next record's place in the buffer.  The caller must fill the
- * place before the next call.
+ * Returns the next record's place in the buffer.  The caller must write the
+ * record to this place before the next call.
  */
 static inline uint8 *
 writer_next(Writer *writer)

@@ -4,10 +4,10 @@
  *	  Load a table's rows into memory.
  *
  * The times of the engines do not include the scan.  Both engines get slots
- * like those that a scan returns: slots of the table's kind, with a tuple that
- * is not deformed.  The tuples lie one after the other in memory, as they do
- * on pages.  The slot pins one page all the time, so that storing a tuple in
- * the slot costs as much as in a scan that stays on one page.
+ * of the kind that a scan returns, each with a tuple that is not deformed.  The
+ * tuples lie one after the other in memory, as they do on pages.  The slot pins
+ * one page all the time, so that storing a tuple in the slot costs as much as
+ * in a scan that stays on one page.
  *
  *-------------------------------------------------------------------------
  */

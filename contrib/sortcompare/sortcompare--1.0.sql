@@ -16,7 +16,7 @@
 -- group_rows:     number of rows in a group; 0 is all rows.  Each group is sorted
 --                 separately, and put_ms then includes the time of all parts
 -- random_access:  read forward and backward, rescan, and read forward again
--- told:           tell ptsort the number of rows, as the executor could
+-- told:           tell ptsort the number of rows when its sort begins
 -- stable:         ptsort keeps rows with equal keys in the order of the puts,
 --                 and not in the order of their bytes
 -- anew:           begin and end a sort for each group; if false, reset one sort
@@ -30,7 +30,7 @@
 --                 the server's EXPLAIN figure if the server used no temporary
 --                 files
 -- rss:            growth of the process's peak memory (VmHWM) in bytes
--- temp:           maximum bytes in temporary files
+-- temp:           maximum size of the temporary files in bytes
 -- comparisons:    calls of comparison functions; null for the server
 -- checksum:       checksum of the keys in sorted order
 CREATE FUNCTION sortcompare(

@@ -76,7 +76,7 @@ typedef struct Reader
 	uint64		checksum;
 } Reader;
 
-/* Statistics that a sort reports; -1 if it does not report a value. */
+/* Statistics that a sort reports; a value that it does not report is -1. */
 typedef struct Said
 {
 	int64		memory;

@@ -60,8 +60,8 @@ RESET maintenance_work_mem;
 SELECT try($$SELECT s.records FROM sortbench_sort('{@uniform@}', '{@uniform@}', overwrite => true) s$$);
 SELECT digest('uniform') = digest FROM expected WHERE file = 'uniform';
 
--- The report shows phases and the bytes of files.  The bytes of each participant
--- depend on timing, so the test only checks their sum.
+-- The report shows phases and numbers of bytes.  A participant's number of bytes
+-- depends on timing, so the test only checks the sum over all participants.
 SELECT array_agg(DISTINCT phase) AS phases_with_bytes FROM sortbench_report() WHERE participant IS NOT NULL AND bytes > 0;
 SELECT participant, phase, elapsed_ms >= 0 AND start_ms >= 0 AND user_ms >= 0 AND system_ms >= 0 AND busy_percent >= 0 AND io_ms >= 0 AND mb_per_second >= 0 AS figures
 FROM sortbench_report() WHERE participant = 0 ORDER BY start_ms;

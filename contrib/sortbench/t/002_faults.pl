@@ -131,8 +131,8 @@ SELECT 'passed ' || point || '|' || leader FROM ptsort_test_points() WHERE leade
 		cmp_ok($n - $right, '>', 0, "$name: " . ($n - $right) . ' sorts failed');
 	}
 
-	# The sort reserves space for the result when the sort begins.  On some
-	# disks the sort allocates this space later.
+	# The sort reserves space for the result when the sort begins.  If the file
+	# system cannot reserve space, it allocates the space when the sort writes.
 	($n, $failed, $right, $bad) = run_faults($node, $setup, $arguments, '53100',
 		[ 'test: begin:1:full_file', 8 ], map { [ "$_->[0]:$_->[1]:full_file", 8 ] } sample(4, @points));
 	is($bad, '', "$name: no space for the result");

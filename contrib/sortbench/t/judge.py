@@ -3,7 +3,7 @@
     judge.py made FILE KIND FIRST      check every record of a generated file
     judge.py sum FILE...               print the result that sortbench_validate() must return
     judge.py sorted INPUT OUTPUT...    check that the output has the input's records
-                                       in order, and equal keys in input order
+                                       in key order, and equal keys in input order
 """
 
 import sys
@@ -114,7 +114,8 @@ def total(*paths):
 
 
 def is_sorted(source, *paths):
-    """Checks that the files have the records of the source in order."""
+    """Checks that the files have the source's records in key order, and records with equal
+    keys in the source's order."""
     before, after = read([source]), read(paths)
     if len(before) != len(after):
         return "%d records became %d" % (len(before), len(after))
