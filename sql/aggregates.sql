@@ -65,8 +65,9 @@ SELECT taken('SELECT a.n, count(DISTINCT b.t) FROM aggregates a JOIN aggregates 
 SELECT taken('SELECT id, (SELECT string_agg(b.c, '','' ORDER BY b.c) FROM aggregates b WHERE b.n = a.n) FROM aggregates a WHERE id <= 10');
 SELECT sorts FROM ptsort_last_sort();
 
--- several orders: the planner sorts by the order that serves most aggregates;
--- of orders that serve equally many aggregates, the planner uses the first
+-- several orders: the planner sorts by the order that serves the most
+-- aggregates; of orders that serve equally many aggregates, the planner uses
+-- the first
 SELECT what, taken(format('SELECT %s FROM aggregates', what))
 FROM unnest(ARRAY['count(DISTINCT t), count(DISTINCT n)', 'count(DISTINCT n), count(DISTINCT t)',
 	'count(DISTINCT n), count(DISTINCT t), string_agg(t, '','' ORDER BY t)', 'string_agg(t, '','' ORDER BY t), array_agg(id ORDER BY t, id)',

@@ -1,5 +1,5 @@
--- Text for which words are useless or misleading, in ordinary collations: the
--- order is still the server's.
+-- Text in ordinary collations: even if words are useless or misleading, the
+-- order is the server's.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 \set ECHO none
@@ -109,7 +109,7 @@ SELECT same_order('collated_late', 'k', '{"ptsort.parallel_workers = 0", "ptsort
 RESET maintenance_work_mem;
 
 -- Words avoid most comparisons.  Words come from the collation's tables:
--- without the tables, a collation of the C library has no words.
+-- without the tables, text in a collation of the C library has no words.
 CREATE FUNCTION collated_comparisons(name text, setting text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
 	result float8;

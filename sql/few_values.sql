@@ -26,7 +26,8 @@ FROM (VALUES (1, 1), (2, 2), (3, 10), (4, 250), (5, 3), (6, 3)) parts(p, n), gen
 	LATERAL (SELECT i * 7919::int8 % CASE WHEN p = 6 AND i > 19900 THEN 90 ELSE n END AS v) v;
 ANALYZE few;
 
--- Returns what a query's sort cost.
+-- Sorts a part of the table.  Returns the number of rows, 'memory' or 'runs',
+-- and the number of comparisons a row.
 CREATE FUNCTION sort_few(part int, keys text, memory text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	last record;
@@ -47,7 +48,7 @@ SELECT p, memory, sort_few(p, 'long', memory)
 FROM unnest(ARRAY[1, 2, 5]) p, unnest(ARRAY['64MB', '1MB']) memory
 ORDER BY memory, p;
 
--- equal keys keep their input order
+-- rows with equal keys keep their input order
 CREATE FUNCTION came_in_order(part int, keys text, memory text) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE
 	sorted int[];

@@ -14,7 +14,7 @@ SELECT what, same('oid8s', what)
 FROM unnest('{(v),(v DESC),(v NULLS FIRST),"(v, i)","(i, v DESC)"}'::text[]) what;
 CREATE INDEX oid8s_v ON oid8s (v);
 SELECT tuples, comparisons FROM ptsort_last_build() WHERE role = 'total';
--- rows in the order of the type's operator, as the server sorts them
+-- ptsort sorts a query's rows in the order of the type's operator
 SET ptsort.sort = on;
 SET ptsort.min_sort_rows = 0;
 SET enable_indexscan = off;

@@ -70,7 +70,7 @@ FROM unnest('{k,c}'::text[]) what, unnest('{auto,prefix,compared}'::text[]) clas
 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;
 RESET ptsort_test.key_class;
 
--- Without duplicates: all rows live, and nulls that are distinct.
+-- Without duplicates: all rows are live, and nulls are distinct.
 TRUNCATE slices_unique;
 INSERT INTO slices_unique SELECT i, i FROM generate_series(1, 3000) i;
 INSERT INTO slices_unique SELECT NULL, NULL FROM generate_series(1, 3000) i;

@@ -87,8 +87,8 @@ FROM data, (VALUES (1024, 0, 0, 0), (1024, 2000, 0, 0), (1024, 2000, 2, 0), (102
 	spill_space(kb, spill_entries, merge_order, workers);
 
 -- One merge reads all runs (here 55), unless the budget has too few buffers for
--- them.  A participant writes only initial runs; a worker also writes the run
--- that it leaves for the final merge.
+-- them.  A participant writes only initial runs, except that a worker also
+-- writes the run that it leaves for the final merge.
 CREATE FUNCTION spill_passes(spill_entries int, workers int, OUT runs int8, OUT one_pass bool, OUT two_passes bool)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -114,9 +114,9 @@ SELECT what, same('spill_wide', what), same('spill_wide', what, '', 3) AS parall
 FROM unnest(ARRAY['(wide COLLATE "C")', '(wide COLLATE "en_US.utf8")', '((i % 3)) INCLUDE (wide)']) what;
 SELECT participant, tuples, runs > 1 AS runs FROM ptsort_last_build() WHERE participant IS NULL;
 
--- Even with ample memory, runs that other participants read fit into the CPU's
--- cache, unless a participant would write more than 16 runs.  A run has at
--- least 10 MB.  (A key learns when 200,000 tuples are in memory.)
+-- Even with ample memory, a run that another participant will read fits into
+-- the CPU's cache, unless the run's writer would then write more than 16 runs.
+-- A run has at least 10 MB.  (A key learns when 200,000 tuples are in memory.)
 CREATE TABLE spill_short AS SELECT hashint8(i::int8) AS a, md5(i::text) COLLATE "C" AS word, i % 7 AS few FROM generate_series(1, 1300000) i;
 VACUUM ANALYZE spill_short;
 CREATE FUNCTION spill_short(columns text, OUT participants int8, OUT most int8, OUT several bool, OUT memory bool, OUT entries bool)

@@ -1,5 +1,6 @@
 -- Several participants write an index; each writes some slices.  Tests the
--- contents, the size, and later changes.  (sql/slices.sql tests the cuts.)
+-- index's contents and size, and later changes.  (sql/slices.sql tests the
+-- cuts.)
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 CREATE EXTENSION IF NOT EXISTS pgstattuple;

@@ -225,7 +225,7 @@ sub macro_side_effects
 	return @bad;
 }
 
-# Returns C functions that are too long, not counting the signature.
+# Returns the C functions whose bodies are too long.
 sub long_functions
 {
 	my ($top) = @_;

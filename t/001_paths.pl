@@ -84,10 +84,10 @@ CREATE TABLE t (a int, b int, c int, d varchar(30));
 INSERT INTO t SELECT i, i % 10, -i, 'text ' || i FROM generate_series(1, 1000) i;
 };
 
-# Runs SQL in a new session and compares its builds, in any order, with the
-# expected builds.  'error' is a pattern for an expected error; the session then
-# continues.  'output' is the expected output.  'ignore' is a pattern for builds
-# that the log may or may not show.
+# Runs SQL in a new session and compares the session's builds, in any order,
+# with the expected builds.  'error' is a pattern for an expected error; the
+# session then continues.  'output' is the expected output.  'ignore' is a
+# pattern for builds that the log may or may not show.
 sub path
 {
 	my ($name, $sql, $expected, %opt) = @_;

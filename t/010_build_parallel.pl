@@ -56,7 +56,8 @@ BEGIN
 END $$;
 });
 
-# Name, columns to index, and the ORDER BY that gives the index's order.
+# The name of a shape, the columns to index, the ORDER BY that gives the index's
+# order, and the predicate of a partial index.
 my @shapes = (
 	[ 'int', '(id)', 'id' ],
 	[ 'int desc nulls last', '(few DESC NULLS LAST)', 'few DESC NULLS LAST' ],

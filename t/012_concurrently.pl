@@ -38,8 +38,8 @@ sub old_snapshot
 	return $session;
 }
 
-# Settings that make the queries of the session with the old snapshot use an
-# index.
+# With these settings, the session that keeps the old snapshot uses an index for
+# its queries.
 my $by_index = 'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;';
 
 

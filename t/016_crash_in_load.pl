@@ -27,7 +27,8 @@ VACUUM ANALYZE;
 };
 $node->safe_psql('postgres', $fill);
 
-# Returns what the tables contain, and whether the old index finds all of it.
+# Returns digests of t's rows and of the rows that old_word finds, checks
+# old_word, and returns true if t_word does not exist.
 my $state = q{
 SELECT count(*), sum(hashtext(few || word)) FROM t;
 SET enable_seqscan = off;

@@ -5,7 +5,7 @@
 # works.
 #
 # In serial builds, every allocation fails.  In parallel builds and copies,
-# every n-th allocation fails, or every allocation with PTSORT_FAULTS=all.
+# every n-th allocation fails, or, with PTSORT_FAULTS=all, every allocation.
 use strict;
 use warnings;
 use FindBin;

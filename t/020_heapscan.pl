@@ -256,8 +256,8 @@ compare('from the middle', 't', \@all,
 compare('redirected', 't', \@all, kind => 'CONCURRENTLY');
 
 
-# Locks on tuples: share locks of several transactions, with and without an
-# update, some in progress and some finished.
+# Locks on tuples: several transactions lock rows in share modes, some of these
+# transactions end, and another transaction updates some of the locked rows.
 fill_table('t');
 $node->safe_psql('postgres', 'VACUUM t; ALTER TABLE t ADD PRIMARY KEY (id)');
 my @lockers = map { session("BEGIN; SELECT sum(a) FROM (SELECT a FROM t WHERE id % 5 < 3 FOR $_) q") }

@@ -71,10 +71,9 @@ foreach my $columns ('random', 'few', 'nulls', 'wide', 'wide, random')
 }
 compare_with_server($node, 'many_ten', 'many_tiny', 'random');
 
-# No process waits for the process that holds the extension lock, so a worker
-# that exits while it holds this lock ends the build.  If the disk is full when
-# the file grows, or earlier, the error is the server's, and the build leaves
-# nothing behind.
+# If a worker exits while it holds the extension lock, the build fails, and no
+# process waits for the lock forever.  If the disk is full when the file grows,
+# or earlier, the error is the server's, and the build leaves nothing behind.
 my $create = 'CREATE INDEX failed ON many (random, wide) TABLESPACE space';
 my $segments = dsm_segments($node);
 my $files = "SELECT count(*) FROM pg_tablespace t, pg_ls_dir('pg_tblspc/' || t.oid) dir, "

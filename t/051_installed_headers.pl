@@ -1,7 +1,8 @@
 # A client needs only the public headers, as "make install" installs them.  The
 # test builds the clients of contrib in a new directory, away from the sources,
-# and compiles each header alone, in C and in C++.  The clients that show how
-# easy the interface is have few lines.
+# and compiles each header alone, in C and in C++.  Two source
+# files of the clients must stay short, because they show how easy the interface
+# is.
 use strict;
 use warnings;
 use Cwd;

@@ -10,7 +10,7 @@ record_size(const void *record, void *state)
 	return sizeof(TestRecord);
 }
 
-/* Equal words mean equal groups, names, and upper halves of numbers. */
+/* Compares two records with equal words: their groups and names are equal. */
 static int
 record_compare(const void *a, const void *b, void *state)
 {

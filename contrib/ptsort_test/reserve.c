@@ -34,8 +34,8 @@ typedef struct ReserveTest
 	bool		is_inline;
 	uint32		n;
 	int64		forgotten;		/* number of unused reservations */
-	const uint64 *entries;		/* the unread entries, and their number */
-	int			left;
+	const uint64 *entries;		/* the unread entries */
+	int			left;			/* number of unread entries */
 } ReserveTest;
 
 static Size
@@ -208,8 +208,8 @@ get_number(ReserveTest *test, uint32 *number)
 }
 
 /*
- * Checks that each number comes once, that the numbers are in order of their
- * words, and that the numbers of a word ascend.
+ * Checks that each number comes once, that the numbers are in the order of
+ * their words, and that numbers with the same word ascend.
  */
 static void
 check_numbers(ReserveTest *test)
@@ -228,7 +228,7 @@ check_numbers(ReserveTest *test)
 			elog(ERROR, "tuple %u comes after %u", number, before);
 		before = number;
 	}
-	/* the numbers of a word ascend strictly, so no number came twice */
+	/* numbers with the same word ascend strictly, so no number came twice */
 	if (n != test->n)
 		elog(ERROR, "%u of %u tuples came", n, test->n);
 }

@@ -29,7 +29,7 @@
 #include "compat.h"
 #include "ptsort_test.h"
 
-/* More tuples than a sort has room for before it trusts an estimate */
+/* Number of tuples of a sort; initially, a sort has room for fewer */
 #define TUPLES		200000
 
 /* Number of values that each participant of ptsort_parallel() puts */

@@ -18,7 +18,10 @@
 #include "utils/array.h"
 #include "catalog/pg_type.h"
 
-/* Returns the byte for an offset, so that the test notices shifted pieces. */
+/*
+ * Returns the byte to write at an offset.  The byte depends on the offset, so
+ * that the test notices shifted pieces.
+ */
 static char
 byte_at(int64 offset)
 {

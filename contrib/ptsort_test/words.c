@@ -3,12 +3,12 @@
  * words.c
  *	  Checks words against comparisons, and sorts arrays.
  *
- * The test sorts n values by the operator class's comparison.  If the values'
- * words do not decrease, and are equal where the comparison returns 0, then the
- * words of no pair contradict the comparison.  So a sort of n values checks
- * all n * (n - 1) / 2 pairs.  Exact keys with their tails must order the
- * values exactly as the comparison does, and the test must get the original
- * values back from the keys.
+ * The test sorts n values by the operator class's comparison.  If the words of
+ * the sorted values do not decrease, and are equal where the comparison returns
+ * 0, then no pair of values has words that contradict the comparison.  So a
+ * sort of n values checks all n * (n - 1) / 2 pairs.  Exact keys with their
+ * tails must order the values exactly as the comparison does, and the test must
+ * get the original values back from the keys.
  *
  *-------------------------------------------------------------------------
  */
@@ -138,7 +138,7 @@ make_samples(ArrayType *array, WordsOrder *order, struct PtSortKey *key, int *n)
 	return samples;
 }
 
-/* True if an exact key of an index returns the original value. */
+/* True if an index's exact key rebuilds a value from the value's words. */
 static bool
 is_rebuilt(const Sample *a, struct PtSortKey *key, TupleDesc desc, int16 typlen,
 		   bool typbyval)

@@ -24,7 +24,8 @@ END $$;
 -- Returns the contents of the tree.  shape has data of the metapage.  pages is
 -- a digest of everything on the pages except block numbers, level by level
 -- from the root and from left to right.  keys is a digest of (key, TID) of all
--- entries in order; pages and posting lists do not affect this digest.
+-- entries in the index's order; pages and posting lists do not affect this
+-- digest.
 CREATE OR REPLACE FUNCTION tree(index text, want_keys bool, OUT shape text, OUT pages text,
 	OUT keys text, OUT entries int8, OUT leaves int8)
 LANGUAGE plpgsql AS $$

@@ -11,8 +11,8 @@ BEGIN
 						  null_every => 20, distinct_keys => n / 2) s;
 END $$;
 
--- Sorts in memory, with one run, with runs that one merge can read, and with more
--- runs.
+-- Sorts in memory, with one run, with runs that one merge can read, and with
+-- runs that need several merges.
 SELECT variant, n, merge_order, spill, a.tuples,
 	   CASE WHEN n >= 500 THEN a.runs > 1 END AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,

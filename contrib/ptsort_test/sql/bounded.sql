@@ -39,7 +39,7 @@ SELECT bound, width, s.tuples, s.runs > 0 AS runs
 FROM (VALUES (3, 9000), (100, 9000), (700, 9000), (10, 300000)) v (bound, width),
 	 ptsort_test_sort('tuple', 'shape_int8_i', 1000, 2048, width => width, stable => true, bound => bound) s;
 
--- Memory has room for twice the bound.
+-- Memory has room for twice as many tuples as the bound.
 SELECT pattern, s.tuples, s.runs, s.peak_memory < 200000 AS memory, s.comparisons < 1000 AS comparisons
 FROM unnest('{random,ascending}'::text[]) pattern,
 	 ptsort_test_sort('tuple', 'shape_int8_i', 20000, width => 200, pattern => pattern, bound => 100) s;

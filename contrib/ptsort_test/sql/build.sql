@@ -60,7 +60,7 @@ SELECT ptsort_test_build('build_k', 'ptsort_test_build_lazy', workers => 2);
 -- slices that no process reads to the end
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_first');
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_first', workers => 2);
--- a sort of the wrong role, and no sort
+-- the callback begin returns a sort of the wrong role, or no sort
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_alone', workers => 2);
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_slices_alone', workers => 2);
 SELECT ptsort_test_build('build_k', 'ptsort_test_build_no_sort');

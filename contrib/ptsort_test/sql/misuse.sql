@@ -73,7 +73,7 @@ SELECT ptsort_test_misuse('get a heap tuple of datums');
 SELECT ptsort_test_misuse('put a heap tuple among datums');
 DROP TABLE misuse;
 SELECT ptsort_test_misuse('another API version');
--- terse messages: the number of functions in the details may change
+-- terse messages, because the number of functions in the DETAIL line may change
 \set VERBOSITY terse
 SELECT ptsort_test_misuse('larger API table');
 SELECT tuples FROM ptsort_test_sort('datum', 'shape_int8_i', 100);

@@ -31,7 +31,8 @@ SET ptsort_test.spill_entries = 200;
 SELECT variant, s.tuples, s.runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_text_i', 6000, workers => 2) s;
--- A participant with more runs than the merge order merges them into one run.
+-- If a participant has more runs than the merge order, it merges its runs into
+-- one run.
 SET ptsort_test.spill_entries = 50;
 SET ptsort_test.merge_order = 2;
 SELECT variant, s.tuples, s.runs > 200 AS runs
