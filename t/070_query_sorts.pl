@@ -9,7 +9,7 @@
 # Every n-th allocation fails; the date decides which allocations fail.  With
 # PTSORT_FAULTS=all every allocation fails once.
 #
-# Depends on the version: it sorts in the server's Sort nodes
+# Depends on the version: the sorts run in the server's Sort nodes
 use strict;
 use warnings;
 use FindBin;

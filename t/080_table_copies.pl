@@ -129,8 +129,9 @@ like(slurp_file($node->logfile, $end),
 	"invalidation: the server's copy, and then ptsort's");
 is($node->safe_psql('postgres', of($digest, 'watched')), $watched_digest, 'invalidation: the same rows');
 
-# Logical decoding: it shows no changes by a copy.  If logical decoding reads a
-# table as a catalog, it finds the table's rows in their new places
+# Logical decoding shows the updates before and after a copy, and nothing of the
+# copy itself.  If logical decoding reads a table as a catalog, it finds the
+# table's rows in their new places
 $node->safe_psql('postgres', of($fill, 'decoded'));
 $node->safe_psql('postgres', q{SELECT pg_create_logical_replication_slot('slot', 'test_decoding')});
 $end = log_end($node);
@@ -258,7 +259,7 @@ foreach my $stopped ($node, $replica)
 	command_ok([ 'pg_checksums', '--check', '-D', $stopped->data_dir ], 'checksums of ' . $stopped->name);
 }
 
-# With wal_level = minimal, a copy logs little.
+# With wal_level = minimal, a copy writes little WAL.
 $node = new_node('minimal', conf => "wal_level = minimal\nmax_wal_senders = 0\nwal_skip_threshold = 0\nptsort.parallel_workers = 2\n");
 $node->safe_psql('postgres', of($fill, 'skipped'));
 $crashed_digest = $node->safe_psql('postgres', of($digest, 'skipped'));

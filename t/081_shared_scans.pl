@@ -6,7 +6,7 @@
 #
 # Its log may have: \(PID [0-9]+\) was terminated by signal 9: Killed
 #
-# Depends on the version: it depends on the order of the server's builds
+# Depends on the version: the server decides the order of the builds
 use strict;
 use warnings;
 use FindBin;

@@ -89,9 +89,9 @@ sub changed_case
 	return $how == 0 ? uc $word : $how == 1 ? ucfirst $word : $word;
 }
 
-# Returns $count strings of each script, then variants().  A string has up to 12
-# letters; before these letters, one string in three has a copy of an earlier
-# string.
+# Returns $count strings of each script, then the strings of variants().  A
+# string has up to 12 letters; before these letters, one string in three has a
+# copy of an earlier string.
 sub generated_strings
 {
 	my ($count, $first_seed) = @_;
@@ -114,7 +114,7 @@ sub generated_strings
 	return @result;
 }
 
-# Returns strings that differ only a little.
+# Returns strings that differ only a little from each other.
 sub variants
 {
 	return (

@@ -509,7 +509,8 @@ sub sample
 	return @list[ grep { ($_ + $choice) % $n == 0 } 0 .. $#list ];
 }
 
-# Checks that the log has no forbidden line; $opt{panic} allows expected lines.
+# Checks that the log has no forbidden line; lines that match $opt{panic} are
+# allowed.
 sub check_log
 {
 	my ($node, %opt) = @_;

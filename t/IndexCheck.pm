@@ -28,11 +28,11 @@ $$};
 # index_problem() runs a query with ORDER BY on the index's keys.  Without sorts
 # (enable_sort = off), the planner must use this index; the function checks that
 # the plan has the index.  The function also works in recovery: it returns
-# "locked" if replay is paused and a replayed record holds a lock.  (A plain
-# REINDEX TABLE makes the leftovers of REINDEX CONCURRENTLY valid.  Then there
-# are two equal indexes, and the planner may scan either.  Snapshots older than
-# an index with indcheckxmin cannot use the index; only amcheck judges such an
-# index.)
+# "locked" if replay is paused and the startup process holds a lock that the
+# check needs.  (A plain REINDEX TABLE makes the leftovers of REINDEX
+# CONCURRENTLY valid.  Then there are two equal indexes, and the planner may
+# scan either.  Snapshots older than an index with indcheckxmin cannot use the
+# index; only amcheck judges such an index.)
 my $index_problem = q{
 CREATE FUNCTION index_problem(index oid) RETURNS text LANGUAGE plpgsql
 SET max_parallel_workers_per_gather = 0 SET enable_bitmapscan = off
@@ -137,8 +137,9 @@ sub check_indexes
 	return $n;
 }
 
-# Pauses a replica's replay and checks that all indexes are sound, except those
-# that a replayed record locks; returns the number of checked indexes.
+# Pauses a replica's replay and checks that all indexes are sound, except
+# indexes for which index_problem() returns "locked"; returns the number of
+# checked indexes.
 sub check_replay
 {
 	my ($replica, $name) = @_;

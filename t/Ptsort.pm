@@ -127,8 +127,8 @@ sub start_pgbench
 	return $bench;
 }
 
-# Ends pgbench, and returns true if it ran until now.  Its messages are in
-# ->{err}.
+# Ends pgbench; returns true if pgbench was still running.  The messages of
+# pgbench are in ->{err}.
 sub stop_pgbench
 {
 	my ($bench) = @_;
@@ -138,8 +138,8 @@ sub stop_pgbench
 	return $running;
 }
 
-# Waits until at least $processes processes sleep or pause at a point of
-# ptsort_test.fault.
+# Waits until at least $processes processes (default: 1) sleep or pause at the
+# point because of ptsort_test.fault.
 sub wait_for_point
 {
 	my ($node, $point, $processes) = @_;
