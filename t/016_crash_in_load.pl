@@ -89,8 +89,8 @@ crash($node, $_, 'worker', $create) foreach @everybody;
 crash($node, $_, 'leader', $create) foreach @everybody[ 1, 3 ];
 crash($node, $_, 'all', $create) foreach @finish;
 
-# Base backups at four moments.  At the first, the build wrote part of the
-# file.  At the second, it logged pages but did not write them: the backup's
+# Base backups at four moments.  At the first, the file holds only some of the
+# index's pages.  At the second, it logged pages but did not write them: the backup's
 # redo pointer is after the pages' WAL record, and the copied file lacks the
 # pages.  At the third, it wrote pages but did not compare the redo pointer
 # with the pages' WAL record.  At the last, only the metapage is missing.  A

@@ -1,4 +1,4 @@
-"""Make the report about measured builds: medians, ratios and text tables.
+"""Write the report on measured builds: medians, ratios and text tables.
 
 A results file is JSON: {"settings": {...}, "shapes": [...]}.  measure.measure()
 returns the shapes.  bench.py adds to each shape the figures from summarize().

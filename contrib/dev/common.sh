@@ -85,8 +85,8 @@ find_server()
 }
 
 # make_workdir [DIR]: create $work, choose $run_user, and clean up at the end.
-# If the caller names a DIR, which an earlier script kept because of KEEP=1, use
-# DIR as $work, and keep its cluster.
+# If the caller names a DIR that an earlier script kept (KEEP=1), use DIR as
+# $work, and keep its cluster.
 make_workdir()
 {
 	trap cleanup EXIT

@@ -6,8 +6,8 @@
  * cluster.c decides whether ptsort makes a copy, and then calls
  * tablecopy_run().  All other declarations are for the files of this directory.
  *
- * Writing.  Participants claim the slices of the ordered stream in order and
- * write them at the same time.  A slice begins where the previous slice ends,
+ * Writing.  Participants claim the slices of the ordered stream in order, and
+ * write different slices in parallel.  A slice begins where the previous slice ends,
  * so its start is unknown until all pages of the previous slice are filled.
  * Until then, a participant fills pages in memory; a participant whose memory
  * is full waits.  A participant that filled its slice publishes the start of

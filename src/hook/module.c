@@ -217,7 +217,7 @@ ptsort_last_copy(PG_FUNCTION_ARGS)
  * ptsort_last_sort()
  */
 
-/* Reports the session's last Sort node that ptsort ran, if there was one. */
+/* Reports the last Sort node that ptsort ran in this session, if any. */
 PG_FUNCTION_INFO_V1(ptsort_last_sort);
 Datum
 ptsort_last_sort(PG_FUNCTION_ARGS)

@@ -108,8 +108,8 @@ extern int	key_decided_columns(const PtSortKey *key);
 
 /*
  * key_words_decide returns true if any two tuples with equal words are equal in
- * all columns.  Tuples whose first word is *unless are an exception: nulls may
- * share this smallest or largest word with a value.
+ * all columns.  Sets *unless to the word of nulls.  Tuples with this first word
+ * are an exception, because a value may have the same word.
  */
 extern bool key_words_decide(const PtSortKey *key, uint64 *unless);
 

@@ -11,7 +11,7 @@
  * In a stable sort the input order of tuples replaces the bytes.  The sort does
  * not store this order.  It places images in memory in input order, and all
  * merges, including those of all participants' runs, read runs in input order.
- * The places of equal tuples therefore decide between these tuples.
+ * So the places of equal tuples determine their order.
  *
  * Words must not contradict the variant's comparison.  If tables of a collation
  * make the words of text, the sort also lets the collation's provider compare

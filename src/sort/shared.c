@@ -311,7 +311,7 @@ abandon(dsm_segment *segment, Datum arg)
 		(void) text_rank_distrust(shared->contradicted);
 }
 
-/* on_dsm_detach callback of workers: the segment can take no more reports. */
+/* on_dsm_detach callback of workers: stop reporting to the segment. */
 static void
 stop_reports(dsm_segment *segment, Datum arg)
 {

@@ -151,7 +151,10 @@ extern void sort_put(PtSort *sort, const void *tuple, Size size,
 extern void *sort_reserve(PtSort *sort, Size size);
 extern void sort_commit(PtSort *sort, const uint64 *words);
 
-/* sort_note_put trims the tuples or learns, if enough tuples are in memory. */
+/*
+ * sort_note_put removes the tuples beyond the bound when there are enough of
+ * them, and lets the key learn when the sample is large enough.
+ */
 extern void sort_note_put(PtSort *sort);
 
 /* sort_must_spill: true if a debug setting makes the sort write a run now. */

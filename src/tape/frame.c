@@ -107,7 +107,10 @@ difference(uint64 value, uint64 base, const bool sorted)
 	return sorted ? value - base : value ^ base;
 }
 
-/* Return a difference's stored form.  No range follows a range of 64 bits. */
+/*
+ * Return a difference's stored form.  If the first range has 64 bits, the second
+ * range is empty, and its shift does not matter.
+ */
 static pt_inline uint64
 squeeze(const FrameColumn column, uint64 varying)
 {

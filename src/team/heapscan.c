@@ -15,8 +15,8 @@
  * tables whose writers release their locks before they commit.)
  *
  * This file itself judges recently dead tuples, and tuples that the build's own
- * transaction inserted or deleted, because judging them needs no waiting.  All
- * pages of a table may have these tuples after a restore in a single
+ * transaction inserted or deleted, because judging them needs no waiting.  Every
+ * page of a table may have tuples of these kinds after a restore in a single
  * transaction, or while a session holds an old snapshot.
  *
  * An index must have entries for recently dead tuples, which some snapshot may
