@@ -141,7 +141,7 @@ if ($collations[0] =~ /cs_CZ/)
 	$node->safe_psql('postgres', q{
 CREATE TABLE three AS SELECT i FROM generate_series(1, 3) i;
 CREATE FUNCTION sorts(int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS
-	'BEGIN RETURN $1 + (SELECT count(*) FROM (SELECT k FROM spot1 ORDER BY k OFFSET 0) s); END'});
+	'BEGIN RETURN $1 + (SELECT count(*) FROM (SELECT k FROM public.spot1 ORDER BY k OFFSET 0) s); END'});
 	my $build = 'CREATE INDEX ours ON three (sorts(i)) WITH (parallel_workers = 1)';
 	my ($out, $err);
 	$node->psql('postgres', <<"SQL", stdout => \$out, stderr => \$err, on_error_stop => 0);

@@ -116,7 +116,8 @@ sub compile_all
 		"$all$use{'ptsort.h'}\n", @command, '-I', $server);
 }
 
-compile_all('gcc', '-std=gnu99');
+# the oldest C in which the server's headers compile: C11 since 19
+compile_all('gcc', `pg_config --version` =~ /PostgreSQL (\d+)/ && $1 >= 19 ? '-std=gnu11' : '-std=gnu99');
 SKIP:
 {
 	skip 'g++ is missing', 1 if system('g++ --version >/dev/null 2>&1') != 0;
