@@ -16,10 +16,10 @@
  * slice writes pages as it fills them, and only this participant extends the
  * file.  The last page of a slice is half full on average.
  *
- * REPACK (CONCURRENTLY).  The copy has the rows that the server's snapshot sees,
- * while other transactions change the table; later the server applies their
- * changes to the copy.  As with the server, the copy's rows are new rows, which
- * this transaction inserted, and logical decoding ignores them.
+ * REPACK (CONCURRENTLY).  Other transactions change the table while ptsort
+ * copies the rows that the server's snapshot sees.  Later the server applies
+ * these changes to the copy.  As in the server's own copy, all rows are new
+ * rows of this transaction, and logical decoding ignores them.
  *
  *-------------------------------------------------------------------------
  */

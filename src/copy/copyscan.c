@@ -23,9 +23,9 @@
  * - row versions that VACUUM FULL moved before 9.0.
  *
  * For REPACK (CONCURRENTLY), the scan puts the rows that a snapshot sees.  They
- * become new rows, so only the rows that need TOAST need the server's functions.
- * Meanwhile other processes may change the transaction information in the old
- * headers, so this file reads nothing of it.
+ * become new rows, so only rows that need TOAST need the server's functions.
+ * Other processes may change the transaction information in the old headers
+ * during the scan; copywrite.c and the server replace this information.
  *
  *-------------------------------------------------------------------------
  */

@@ -132,6 +132,8 @@ open_page(CopyWriter *writer)
 	writer->open = btwrite_get_buffer(&writer->out);
 	writer->pages[writer->npages++] = writer->open;
 	PageInit(writer->open, BLCKSZ, 0);
+	if (copy_makes_new_rows(writer->rules))
+		PageSetPrunable(writer->open, writer->rules->inserter);
 }
 
 
@@ -175,7 +177,7 @@ settle(const CopyRules *rules, HeapTupleHeader tuple)
 		settle_new(rules, tuple);
 	else
 		heap_freeze_tuple(tuple, form->relfrozenxid, form->relminmxid,
-					  rules->freeze_xid, rules->cutoff_multi);
+						  rules->freeze_xid, rules->cutoff_multi);
 }
 
 void

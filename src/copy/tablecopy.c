@@ -199,7 +199,10 @@ write_slices(Copier *self)
 		team->slot->pages = copywrite_end(writer);
 }
 
-/* Leader: insert the rows of all slices into the new table, as the server does. */
+/*
+ * Leader: insert the rows of all slices into the new table.  The server's own
+ * copy uses the free space map, and so its rows are not quite in order.
+ */
 static void
 insert_rows(Copier *self)
 {
@@ -216,7 +219,7 @@ insert_rows(Copier *self)
 			HeapTuple	copy = heap_copytuple(tuple);
 
 			heap_insert(rules->new_heap, copy, rules->command,
-						HEAP_INSERT_NO_LOGICAL, state);
+						HEAP_INSERT_NO_LOGICAL | HEAP_INSERT_SKIP_FSM, state);
 			heap_freetuple(copy);
 		}
 	}
