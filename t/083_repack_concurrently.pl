@@ -161,6 +161,7 @@ INSERT INTO right_rows (id, word, few, last, late, later) SELECT id, word, few, 
 	foreach my $n (1 .. @points)
 	{
 		my $point = $points[ $n - 1 ];
+		my $rows = $node->safe_psql('postgres', "SELECT count(*) FROM $table");
 		my $pause = pause_points($node);
 		my $psql = start_psql($node, "SET ptsort_test.fault = '$point:1:pause:leader'",
 			"REPACK (CONCURRENTLY) $table USING INDEX ${table}_word");
@@ -170,6 +171,9 @@ INSERT INTO right_rows (id, word, few, last, late, later) SELECT id, word, few, 
 		$session->query_safe("BEGIN; UPDATE $table SET late = $n WHERE id % 100 = 90 + $n");
 		$node->safe_psql('postgres', of($changes_now, $_)) foreach ($table, 'right_rows');
 		$node->safe_psql('postgres', "BEGIN; DELETE FROM $table WHERE id % 100 < 30; ROLLBACK");
+		is($node->safe_psql('postgres', q{
+SELECT phase, heap_tuples_scanned, heap_blks_total = heap_blks_scanned FROM pg_stat_progress_repack}),
+			"writing new heap|$rows|t", "changes: progress, $point") if $point eq 'tablecopy: written';
 		end_session($pause);
 		ok($node->poll_query_until('postgres', qq{
 SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'REPACK%'}),
