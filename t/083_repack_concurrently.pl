@@ -133,9 +133,9 @@ like(last_copy('server'), qr/ptsort.enable is off/, "forms: the server's own cop
 $node->safe_psql('postgres', 'DROP TABLE server, server_big');
 
 # Transactions that change the table after the copy's snapshot was taken: before
-# the scan, during the scan of the leader, when the rows are written, and after
-# the copy.  One changes rows before the scan and commits after the copy.  The
-# same statements change another table, which shows what is right.
+# the scan, after the scan, before the sort, and after the copy.  One transaction
+# goes on until REPACK waits for its lock.  The same statements change another
+# table, which shows what is right.
 my $changes = q{
 UPDATE NAME SET few = few + 1 WHERE id % 20 = ROUND AND id % 100 < 90;
 UPDATE NAME SET word = 'ROUND' || word WHERE id % 21 = ROUND AND id % 100 < 90;
@@ -163,9 +163,9 @@ INSERT INTO right_rows (id, word, few, last, late, later) SELECT id, word, few, 
 		my $point = $points[ $n - 1 ];
 		my $rows = $node->safe_psql('postgres', "SELECT count(*) FROM $table");
 		my $pause = pause_points($node);
-		my $psql = start_psql($node, "SET ptsort_test.fault = '$point:1:pause:leader'",
+		my $psql = start_psql($node, "SET ptsort_test.fault = '$point:1:pause:leader, $point:1:pause:worker'",
 			"REPACK (CONCURRENTLY) $table USING INDEX ${table}_word");
-		ok(wait_for_point($node, $point), "changes: $point");
+		ok(wait_for_point($node, $point, $point eq 'tablecopy: written' ? 1 : 3), "changes: $point");
 		my $changes_now = $sql =~ s/ROUND/$n/gr;
 		my $session = $node->background_psql('postgres');
 		$session->query_safe("BEGIN; UPDATE $table SET late = $n WHERE id % 100 = 90 + $n");
