@@ -1,20 +1,26 @@
 /*-------------------------------------------------------------------------
  *
  * copy.h
- *	  Copies a table in the order of one of its indexes, for CLUSTER.
+ *	  Copies a table in the order of one of its indexes, for CLUSTER and REPACK.
  *
  * cluster.c decides whether ptsort makes a copy, and then calls
  * tablecopy_run().  All other declarations are for the files of this directory.
  *
  * Writing.  Participants claim the slices of the ordered stream in order, and
- * write different slices in parallel.  A slice begins where the previous slice ends,
- * so its start is unknown until all pages of the previous slice are filled.
- * Until then, a participant fills pages in memory; a participant whose memory
- * is full waits.  A participant that filled its slice publishes the start of
- * the next slice, and only then writes the filled pages.  So the start of the
- * first slice that is not filled is always known.  The participant of that
- * slice writes pages as it fills them, and only this participant extends the
- * file.  The last page of a slice is half full on average.
+ * write different slices in parallel.  A slice begins where the previous slice
+ * ends, so its start is unknown until all pages of the previous slice are
+ * filled.  Until then, a participant fills pages in memory; a participant
+ * whose memory is full waits.  A participant that filled its slice publishes
+ * the start of the next slice, and only then writes the filled pages.  So the
+ * start of the first slice that is not filled is always known.  The
+ * participant of that slice writes pages as it fills them, and only this
+ * participant extends the file.  The last page of a slice is half full on
+ * average.
+ *
+ * REPACK (CONCURRENTLY).  Other transactions change the table while ptsort
+ * copies the rows that the server's snapshot sees.  Later the server applies
+ * these changes to the copy.  As in the server's own copy, all rows are new
+ * rows of this transaction, and logical decoding ignores them.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,6 +40,12 @@ typedef struct CopyRules
 	TransactionId oldest_xmin;	/* row versions deleted earlier are dead */
 	TransactionId freeze_xid;	/* freeze older transaction IDs */
 	MultiXactId cutoff_multi;	/* freeze older multixact IDs */
+
+	/* for REPACK (CONCURRENTLY); otherwise NULL and InvalidTransactionId */
+	Snapshot	snapshot;		/* leader: copy the rows that it sees */
+	TransactionId inserter;		/* the copy's rows are new rows, inserted by
+								 * this transaction */
+	CommandId	command;		/* the command that inserts the rows */
 } CopyRules;
 
 /*
@@ -73,6 +85,13 @@ extern void tablecopy_run(const CopyRules *rules, Relation index,
 extern PGDLLEXPORT void ptsort_copy_worker_main(dsm_segment *segment,
 												shm_toc *toc);
 
+/* copy_makes_new_rows returns true if the copy is REPACK (CONCURRENTLY)'s. */
+static inline bool
+copy_makes_new_rows(const CopyRules *rules)
+{
+	return TransactionIdIsValid(rules->inserter);
+}
+
 /*
  * copyscan puts this process's share of the old table's row versions into the
  * team's sort of heap tuples.  Each tuple has its form in the new table, the
@@ -92,7 +111,7 @@ extern void copywrite_begin_slice(CopyWriter *writer, int slice);
 /*
  * copywrite_add adds a copy of the next row version, which must not be in an
  * update chain or need TOAST.  The file gets the tuple that the server's
- * rewrite_heap_tuple() would write.
+ * rewrite_heap_tuple() or, for a new row, heap_insert() would write.
  */
 extern void copywrite_add(CopyWriter *writer, HeapTuple tuple);
 extern void copywrite_end_slice(CopyWriter *writer);

@@ -22,6 +22,11 @@
  * - row versions whose xmax is a multixact that freezing may have to replace;
  * - row versions that VACUUM FULL moved before 9.0.
  *
+ * For REPACK (CONCURRENTLY), the scan puts the rows that a snapshot sees.  They
+ * become new rows, so only rows that need TOAST need the server's functions.
+ * Other processes may change the transaction information in the old headers
+ * during the scan; copywrite.c and the server replace this information.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -170,7 +175,11 @@ is_linked(const CopyScan *cs, HeapTuple tuple)
 	uint16		infomask = header->t_infomask;
 
 	if (tuple->t_len > TOAST_TUPLE_THRESHOLD ||
-		(infomask & (HEAP_HASEXTERNAL | HEAP_MOVED)) != 0)
+		(infomask & HEAP_HASEXTERNAL) != 0)
+		return true;
+	if (copy_makes_new_rows(cs->rules))
+		return false;
+	if ((infomask & HEAP_MOVED) != 0)
 		return true;
 	if ((infomask & HEAP_XMAX_INVALID) == 0)
 	{
@@ -253,7 +262,7 @@ copyscan(const CopyRules *rules, const Team *team)
 										"ptsort copied page",
 										ALLOCSET_DEFAULT_SIZES);
 
-	heapjudge_begin(&cs->judge, team->scan, SnapshotAny);
+	heapjudge_begin(&cs->judge, team->scan, team->snapshot);
 	while (heapjudge_next(&cs->judge, &judged))
 		put_page(cs);
 	heapjudge_end(&cs->judge);

@@ -132,6 +132,8 @@ open_page(CopyWriter *writer)
 	writer->open = btwrite_get_buffer(&writer->out);
 	writer->pages[writer->npages++] = writer->open;
 	PageInit(writer->open, BLCKSZ, 0);
+	if (copy_makes_new_rows(writer->rules))
+		PageSetPrunable(writer->open, writer->rules->inserter);
 }
 
 
@@ -149,7 +151,21 @@ copywrite_begin_slice(CopyWriter *writer, int slice)
 	writer->out.alone = false;
 }
 
-/* Set a tuple's header, except t_ctid, as rewrite_heap_tuple() would. */
+/* Set a tuple's header, except t_ctid, as heap_insert() would. */
+static void
+settle_new(const CopyRules *rules, HeapTupleHeader tuple)
+{
+	tuple->t_infomask &= ~HEAP_XACT_MASK;
+	tuple->t_infomask |= HEAP_XMAX_INVALID;
+	HeapTupleHeaderSetXmin(tuple, rules->inserter);
+	HeapTupleHeaderSetCmin(tuple, rules->command);
+	HeapTupleHeaderSetXmax(tuple, InvalidTransactionId);
+}
+
+/*
+ * Set a tuple's header, except t_ctid, as rewrite_heap_tuple() would or, for a
+ * new row, heap_insert().
+ */
 static inline void
 settle(const CopyRules *rules, HeapTupleHeader tuple)
 {
@@ -157,8 +173,11 @@ settle(const CopyRules *rules, HeapTupleHeader tuple)
 
 	/* clear the bits for HOT chains and updated keys */
 	tuple->t_infomask2 &= ~HEAP2_XACT_MASK;
-	heap_freeze_tuple(tuple, form->relfrozenxid, form->relminmxid,
-					  rules->freeze_xid, rules->cutoff_multi);
+	if (copy_makes_new_rows(rules))
+		settle_new(rules, tuple);
+	else
+		heap_freeze_tuple(tuple, form->relfrozenxid, form->relminmxid,
+						  rules->freeze_xid, rules->cutoff_multi);
 }
 
 void

@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * tablecopy.c
- *	  Copies a table in the order of one of its indexes, for CLUSTER.
+ *	  Copies a table in the order of one of its indexes, for CLUSTER and REPACK.
  *
  * The processes of a team (team.h) scan the old table and sort the table's row
  * versions, including their headers (copyscan.c).  In most cases, each process
  * then reads slices of the result and writes their pages (copywrite.c).
  *
- * The server's own functions (rewriteheap.c) must write all row versions if
+ * The server's own functions (rewriteheap.c or, for REPACK (CONCURRENTLY),
+ * heap_insert) must write all row versions if
  * logical decoding reads the table as a catalog, or if the scan found row
  * versions that need TOAST or must keep links to each other.  The functions
  * work in one process only, so the leader reads all slices, and the workers
@@ -21,6 +22,7 @@
 #include "compat.h"
 
 #include "access/genam.h"
+#include "access/heapam.h"
 #include "access/rewriteheap.h"
 #include "access/table.h"
 #include "access/xact.h"
@@ -197,9 +199,36 @@ write_slices(Copier *self)
 		team->slot->pages = copywrite_end(writer);
 }
 
-/* Leader: write the row versions of all slices with the server's functions. */
+/*
+ * Leader: insert the rows of all slices into the new table.  The server's own
+ * copy uses the free space map, and so its rows are not quite in order.
+ */
 static void
-write_by_server(Copier *self)
+insert_rows(Copier *self)
+{
+	const CopyRules *rules = &self->rules;
+	BulkInsertState state = GetBulkInsertState();
+	HeapTuple	tuple;
+	int			slice;
+
+	while (sort_next_slice(self->team.sort, &slice))
+	{
+		while ((tuple = next_row(self)) != NULL)
+		{
+			/* the server modifies this copy */
+			HeapTuple	copy = heap_copytuple(tuple);
+
+			heap_insert(rules->new_heap, copy, rules->command,
+						HEAP_INSERT_NO_LOGICAL | HEAP_INSERT_SKIP_FSM, state);
+			heap_freetuple(copy);
+		}
+	}
+	FreeBulkInsertState(state);
+}
+
+/* Leader: write the row versions of all slices, with their old headers. */
+static void
+rewrite_rows(Copier *self)
 {
 	const CopyRules *rules = &self->rules;
 	RewriteState state = begin_heap_rewrite(rules->old_heap, rules->new_heap,
@@ -221,7 +250,17 @@ write_by_server(Copier *self)
 		}
 	}
 	end_heap_rewrite(state);
-	self->team.slot->pages = RelationGetNumberOfBlocks(rules->new_heap);
+}
+
+/* Leader: write the row versions of all slices with the server's functions. */
+static void
+write_by_server(Copier *self)
+{
+	if (copy_makes_new_rows(&self->rules))
+		insert_rows(self);
+	else
+		rewrite_rows(self);
+	self->team.slot->pages = RelationGetNumberOfBlocks(self->rules.new_heap);
 }
 
 static void
@@ -272,8 +311,8 @@ copy_open(Team *team)
 	*rules = info->rules;
 
 	/*
-	 * The leader holds locks that exclude other transactions.  The workers
-	 * need only the locks that opening a relation requires.
+	 * The leader's locks protect the relations from other transactions, so
+	 * the workers need only the locks that opening a relation requires.
 	 */
 	rules->old_heap = table_open(info->old_id, AccessShareLock);
 	rules->new_heap = table_open(info->new_id, RowExclusiveLock);
@@ -331,7 +370,7 @@ tablecopy_run(const CopyRules *rules, Relation index,
 			.budget = (int64) maintenance_work_mem * 1024,
 			.is_leader = true,
 			.table = rules->old_heap,
-			.snapshot = SnapshotAny
+			.snapshot = rules->snapshot != NULL ? rules->snapshot : SnapshotAny
 		},
 		.rules = *rules,
 		.index = index,

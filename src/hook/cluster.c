@@ -62,10 +62,8 @@ say_leaving(const char *table, const char *reason)
 
 /* Returns the reason to leave a copy to the server; NULL if there is none. */
 static const char *
-why_not_ours(Relation old_heap, Relation index, Snapshot snapshot)
+why_not_ours(Relation old_heap, Relation index)
 {
-	if (snapshot != NULL)
-		return "REPACK (CONCURRENTLY)";
 	if (index == NULL)
 		return "no index to sort by";
 	if (index->rd_rel->relam != BTREE_AM_OID)
@@ -77,13 +75,14 @@ why_not_ours(Relation old_heap, Relation index, Snapshot snapshot)
 static void
 copy_for_cluster(PT_COPY_ARGUMENTS)
 {
-	const char *reason = why_not_ours(old_heap, index, PT_COPY_SNAPSHOT);
+	const char *reason = why_not_ours(old_heap, index);
 	CopyRules	rules = {
 		.old_heap = old_heap,
 		.new_heap = new_heap,
 		.oldest_xmin = oldest_xmin,
 		.freeze_xid = *xid_cutoff,
-		.cutoff_multi = *multi_cutoff
+		.cutoff_multi = *multi_cutoff,
+		.snapshot = PT_COPY_SNAPSHOT
 	};
 	BtBuildRequest request;
 	int			by_cost = 0;
@@ -98,6 +97,12 @@ copy_for_cluster(PT_COPY_ARGUMENTS)
 	}
 
 	fault_point("cluster: begin");
+	if (rules.snapshot != NULL)
+	{
+		/* parallel mode allows no new transaction ID */
+		rules.inserter = GetCurrentTransactionId();
+		rules.command = GetCurrentCommandId(true);
+	}
 	if (ptsort_parallel_workers < 0)
 		by_cost = plan_create_index_workers(RelationGetRelid(old_heap),
 											RelationGetRelid(index));

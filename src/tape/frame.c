@@ -108,8 +108,8 @@ difference(uint64 value, uint64 base, const bool sorted)
 }
 
 /*
- * Return a difference's stored form.  If the first range has 64 bits, the second
- * range is empty, and its shift does not matter.
+ * Return a difference's stored form.  If the first range has 64 bits, the
+ * second range is empty, and its shift does not matter.
  */
 static pt_inline uint64
 squeeze(const FrameColumn column, uint64 varying)

@@ -15,9 +15,9 @@
  * tables whose writers release their locks before they commit.)
  *
  * This file itself judges recently dead tuples, and tuples that the build's own
- * transaction inserted or deleted, because judging them needs no waiting.  Every
- * page of a table may have tuples of these kinds after a restore in a single
- * transaction, or while a session holds an old snapshot.
+ * transaction inserted or deleted, because judging them needs no waiting.
+ * Every page of a table may have tuples of these kinds after a restore in a
+ * single transaction, or while a session holds an old snapshot.
  *
  * An index must have entries for recently dead tuples, which some snapshot may
  * still see, but needs none for dead tuples.  The horizon separates these two
