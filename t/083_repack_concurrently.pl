@@ -1,11 +1,12 @@
 # The copies of REPACK (CONCURRENTLY): the server's rows in the server's form,
 # transactions that change the table meanwhile, canceled statements, errors, a
 # crash, and a replica.
+#
+# Depends on the version: REPACK is new in 19
 use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
-use IPC::Run;
 use Ptsort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -205,13 +206,7 @@ $node->safe_psql('postgres', q{
 CREATE TABLE busy (id int PRIMARY KEY, word text, few int) WITH (fillfactor = 70);
 INSERT INTO busy SELECT i, md5(i::text), 0 FROM generate_series(1, 20000) i;
 CREATE INDEX busy_word ON busy (word)});
-my ($in, $bench_out, $bench_err) = ('', '', '');
-my $bench = IPC::Run::start(
-	[
-		'pgbench', '-n', '-c', '2', '-T', '100000', '-f', $script,
-		'-h', $node->host, '-p', $node->port, 'postgres'
-	],
-	\$in, \$bench_out, \$bench_err);
+my $bench = start_pgbench($node, $script, '-c', '2');
 $node->poll_query_until('postgres',
 	"SELECT n_tup_upd > 200 FROM pg_stat_user_tables WHERE relname = 'busy'");
 my $sums = 'SELECT count(*), sum(few), count(DISTINCT word) FROM busy';
@@ -233,9 +228,7 @@ foreach my $round (0 .. 24)
 	is($node->safe_psql('postgres', $sums), '20000|0|20000', "writers: rows after round $round, $fault");
 	like(state_of('busy'), qr{^\d+/2$}, "writers: the table is sound");
 }
-ok($bench->pumpable, 'writers: they ran all the time') or diag($bench_err);
-$bench->signal('TERM');
-$bench->finish;
+ok(stop_pgbench($bench), 'writers: they ran all the time') or diag($bench->{err});
 is("$done $canceled", '5 20', 'writers: done, canceled');
 my $copies = () = slurp_file($node->logfile, $end) =~ /copied table "busy": 3 participants, .* written by all of them/g;
 cmp_ok($copies, '>=', 5, 'writers: ptsort copied');
