@@ -34,7 +34,7 @@ VACUUM ANALYZE %2$s;
 };
 
 # Builds an index by ptsort with many participants, and then by the server.
-# ptsort's index must be sound, and all its blocks must be pages.  Its size must
+# ptsort's index must be sound, and must have no block of zeroes.  Its size must
 # equal that of the server's index, except for pages at the ends of slices.
 sub compare_with_server
 {

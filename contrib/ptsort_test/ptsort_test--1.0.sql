@@ -178,7 +178,7 @@ CREATE FUNCTION ptsort_test_operator_words(
 AS 'MODULE_PATHNAME', 'ptsort_test_operator_words'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Appends each rest to each prefix.  For all pairs of strings with the same prefix,
+-- Appends each string of 'rests' to each prefix.  For all pairs of strings with the same prefix,
 -- compares the strings by the index's key and by the operator class's comparison.
 -- skips: true if the key finally has a comparison of its own.
 -- different: number of pairs for which the results differ.

@@ -16,7 +16,7 @@
 #include "miscadmin.h"
 #include "util.h"
 
-/* Images are inline: call check_equal for neighbours with equal words. */
+/* For inline images: call check_equal for neighbours with equal words. */
 static void
 check_ties(const EntrySort *es, uint64 *entries, int64 n)
 {
