@@ -176,9 +176,9 @@ def facts_of(results):
         return median(b["parts"].get(name, 0) for b in builds[n])
 
     def start_and_end(n):
-        """The time to start and end n participants.  The cores share
-        the workers' own part of this work, but the server forks the workers
-        one after the other."""
+        """The time to start and end n participants.  The workers' own part
+        runs on all cores in parallel, but the server forks the workers one
+        after the other."""
         least, all_of_it = (median(results["tinies"][str(m)]) for m in (1, n))
         return least + (n - 1) * FORK + max(all_of_it - least, 0) * min(
             cores / n, 1)

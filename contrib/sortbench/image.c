@@ -17,7 +17,7 @@
 
 #include "sort.h"
 
-/* Number of the sort's words if they have no room for the record's number. */
+/* Number of words for keys so long that the record's number does not fit. */
 #define LONG_WORDS		PTSORT_MAX_WORDS
 
 typedef struct ImageState

@@ -49,8 +49,8 @@ extern BtBuildRequest planworkers_request(Relation heap, Relation index,
 
 /*
  * planworkers_limit lowers request->workers to the number with which the build
- * is fastest, unless the user specified the number.  The request is for 'index'
- * and request->candidates, which share the scan, or for a copy in the order of
+ * is fastest, unless the user specified the number.  The request is for builds
+ * of 'index' and request->candidates by one scan, or for a copy in the order of
  * 'index'.  Adds the reason for a lower number to request->source.
  */
 extern void planworkers_limit(BtBuildRequest *request, Relation heap,

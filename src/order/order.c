@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * order.c
- *	  The order of two tuples of one sort: functions that are not inline.
+ *	  Functions that compare two tuples of one sort and are not inline.
  *
  *-------------------------------------------------------------------------
  */

@@ -186,7 +186,10 @@ write_frame(RunWriter *writer, const uint64 *entries, int n, const char *rests,
 	desc->tuples += n;
 }
 
-/* Write the frame that the writer is filling, if any, with these rests. */
+/*
+ * If the writer is filling a frame, write this frame.  'rests' are the rests of
+ * its images.
+ */
 static void
 write_stage(RunWriter *writer, const char *rests)
 {

@@ -170,7 +170,8 @@ struct Team
 	ParallelTableScanDesc scan; /* NULL: scan the whole table */
 	PtSortShared *sort_shared;	/* NULL if the team has only a serial sort */
 	PtSort	   *sort;
-	double		others_ms;		/* set by fill: time of sorts except 'sort' */
+	double		others_ms;		/* set by fill: time of sorts other than
+								 * 'sort' */
 	TeamSlot   *slots;			/* slots of all participants; 0: the leader */
 	TeamSlot   *slot;			/* slot of this process */
 

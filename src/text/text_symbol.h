@@ -86,7 +86,7 @@ typedef struct TextSymbols
 /*
  * text_symbol_learn learns the weights of the sample's characters.  It also
  * learns the weights of printable ASCII, because the code of a string ends at
- * the first character that was not learned.  Then it chooses symbols for at
+ * the first character whose weight is unknown.  Then it chooses symbols for at
  * most Max('max_weights', 256) weights.  The result is in the current memory
  * context; 'ranks' must be ready and outlive the result.
  */
