@@ -19,14 +19,15 @@ cd "$(dirname "$0")/../.." || exit 1
 . contrib/dev/tally.sh
 
 # no_process_left: succeed if no process has the environment of check.sh;
-# otherwise print the processes
+# otherwise print the commands of the processes
 no_process_left()
 {
-	local found
+	local found file
 	found=$(grep -lszx "CHECK_ARCH_RUN=$run" /proc/[0-9]*/environ)
-	[ -n "$found" ] || return 0
-	ps -o pid=,ppid=,args= -p "$(tr -dc '0-9\n' <<<"$found" | paste -s -d ,)"
-	return 1
+	for file in $found; do
+		tr '\0' ' ' <"${file%environ}cmdline" && echo
+	done
+	[ -z "$found" ]
 }
 
 # The order of bytes in words of sort keys, in collations' tables and in values;
@@ -35,11 +36,10 @@ short="types collated unique parallel words prefixes ranks slices keys"
 
 arch=${1:-s390x}
 start=$SECONDS
-config=$(contrib/dev/foreign.sh "$arch") || give_up "no server"
+contrib/dev/foreign.sh "$arch" || give_up "no server"
 say "server: $((SECONDS - start)) s"
 run=$arch.$$.$start
-settings=("CHECK_ARCH_RUN=$run" "PG_CONFIG=$config"
-	"QEMU_LD_PREFIX=${config%/usr/lib/postgresql/*}"
+settings=("CHECK_ARCH_RUN=$run"
 	"FUZZ_SECONDS=${FUZZ_SECONDS:-60}"
 	"QUERY_FUZZ_SECONDS=${QUERY_FUZZ_SECONDS:-60}")
 if [ -n "${SHORT:-}" ]; then
@@ -49,7 +49,8 @@ else
 fi
 start=$SECONDS
 # if this script ends early, check.sh cleans up
-count_child check.sh setpriv --pdeathsig TERM env "${settings[@]}" contrib/dev/check.sh
+count_child check.sh setpriv --pdeathsig TERM \
+	contrib/dev/foreign.sh "$arch" env "${settings[@]}" contrib/dev/check.sh
 say "tests on $arch: $((SECONDS - start)) s"
 no_process_left
 result $? "no process is left"

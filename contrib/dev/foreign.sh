@@ -1,23 +1,23 @@
 #!/bin/bash
 #
-# foreign.sh ARCHITECTURE - make a directory with Debian's PostgreSQL 15 for
-# another processor (arm64 or s390x), and print the path of its pg_config.
+# foreign.sh ARCHITECTURE [COMMAND...] - make a directory with Debian's PostgreSQL
+# 15 for another processor (arm64 or s390x), and run a command that uses it.
 #
-# A caller that sets QEMU_LD_PREFIX to DIRECTORY/root can run the server's
-# programs as if they were this machine's: the kernel starts qemu for them, and
-# qemu looks for their libraries, locales and time zones below this prefix first.
-# The server's makefiles name the cross compiler, so PGXS compiles extensions at
-# the speed of this machine.
+# The command finds the server's pg_config in PG_CONFIG.  It can run all of the
+# server's programs as if they were this machine's: the kernel starts qemu for
+# them, and qemu first looks for their libraries, locales and time zones below
+# QEMU_LD_PREFIX.  The server's makefiles name the cross compiler, so PGXS
+# compiles extensions at the speed of this machine.
 #
-# DIRECTORY is build/servers/ARCHITECTURE (PTSORT_SERVERS names another place).
-# The script keeps it; later calls need only seconds.  The directory takes 500
-# MB.  It is no system of its own: dpkg-deb unpacks the packages, and nothing
-# configures them.
+# The directory is build/servers/ARCHITECTURE (PTSORT_SERVERS names another
+# place).  The script keeps it; later calls need only a second.  The directory
+# takes 500 MB.  It is no system of its own: dpkg-deb unpacks the packages, and
+# nothing configures them.
 #
-# The script requires Debian 12.  The rights of root are required to install
-# missing packages, and to tell the kernel about qemu.  The kernel knows qemu
-# afterwards until the next start, as after the installation of qemu's package on
-# a machine with systemd.
+# The script requires Debian 12.  If qemu's package did not tell the kernel about
+# qemu, as on a machine without systemd, the script does that, and requires the
+# rights of root.  The kernel forgets qemu when the last mount of binfmt_misc
+# ends, so the command runs in a namespace that has such a mount.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -67,21 +67,28 @@ make_server()
 	touch "$dir/complete"
 }
 
-# register: tell the kernel to start qemu for programs of the other processor
+# register: tell the kernel to start qemu for programs of the other processor,
+# unless it knows
 register()
 {
 	local formats=/proc/sys/fs/binfmt_misc
-	[ -e "$formats/register" ] || mount -t binfmt_misc binfmt_misc "$formats" &&
-		cat "$kernel_line" >"$formats/register"
+	if [ ! -e "$formats/register" ]; then
+		mount -t binfmt_misc binfmt_misc "$formats" || return 1
+	fi
+	[ -e "$formats/qemu-$machine" ] || cat "$kernel_line" >"$formats/register"
 }
 
-# runs: succeed if this machine can run the server's programs
-runs()
+# run_registered COMMAND...: run a command while the kernel knows qemu; the
+# script replaces itself with the command
+run_registered()
 {
-	QEMU_LD_PREFIX=$dir/root "$config" --version >>"$log" 2>&1
+	register || give_up "the kernel does not accept qemu"
+	"$PG_CONFIG" --version >/dev/null || give_up "this machine cannot run $PG_CONFIG"
+	exec "$@"
 }
 
-arch=${1:?usage: foreign.sh ARCHITECTURE}
+arch=${1:?usage: foreign.sh ARCHITECTURE [COMMAND...]}
+shift
 case $arch in
 	arm64) machine=aarch64 ;;
 	s390x) machine=s390x ;;
@@ -97,9 +104,13 @@ grep -qx "VERSION_CODENAME=$suite" /etc/os-release 2>/dev/null ||
 	give_up "only Debian's $suite can do this"
 dir=${PTSORT_SERVERS:-$PWD/build/servers}/$arch
 libdir=$dir/root/usr/lib/postgresql/$major/lib
-config=${libdir%/lib}/bin/pg_config
+export QEMU_LD_PREFIX=$dir/root PG_CONFIG=${libdir%/lib}/bin/pg_config
 log=$dir/build.log
 
+if [ "${1:-}" = namespace ]; then # internal: see below
+	shift
+	run_registered "$@"
+fi
 ensure_packages missing_packages >&2 || give_up "packages are missing"
 mkdir -p "$dir" || exit 1
 exec 9>"$dir.lock"
@@ -109,12 +120,10 @@ if [ ! -f "$dir/complete" ]; then
 	echo "== unpacking PostgreSQL $major for $arch in $dir" >&2
 	make_server
 fi
-if ! runs; then
-	# the mount ends with the shell
-	export -f register
-	export kernel_line
-	step "emulation of $arch" unshare --mount --propagation private \
-		bash -c register
-	runs || give_up "this machine cannot run $config"
+exec 9>&-
+[ $# -gt 0 ] || set -- "$PG_CONFIG" --version
+if [ "$(id -u)" = 0 ]; then
+	exec unshare --mount --propagation private \
+		bash contrib/dev/foreign.sh "$arch" namespace "$@"
 fi
-echo "$config"
+exec "$@"
