@@ -3,7 +3,7 @@
 # check-arch.sh ARCHITECTURE - `make check-arch ARCH=s390x`: run tests on another
 # processor, arm64 or s390x, which qemu emulates.  foreign.sh makes the server and
 # says what the machine needs.  The script runs pg_regress in all directories, and
-# random builds and queries for a minute each.  FUZZ_SECONDS and
+# random builds and queries for two minutes each.  FUZZ_SECONDS and
 # QUERY_FUZZ_SECONDS set other durations; the settings of check.sh have the same
 # meaning here.  With SHORT=1, the script runs only the SQL tests that most depend
 # on the processor.  The last line is "N passed, N failed".
@@ -40,8 +40,8 @@ contrib/dev/foreign.sh "$arch" || give_up "no server"
 say "server: $((SECONDS - start)) s"
 run=$arch.$$.$start
 settings=("CHECK_ARCH_RUN=$run"
-	"FUZZ_SECONDS=${FUZZ_SECONDS:-60}"
-	"QUERY_FUZZ_SECONDS=${QUERY_FUZZ_SECONDS:-60}")
+	"FUZZ_SECONDS=${FUZZ_SECONDS:-120}"
+	"QUERY_FUZZ_SECONDS=${QUERY_FUZZ_SECONDS:-120}")
 if [ -n "${SHORT:-}" ]; then
 	settings+=("SQL_TESTS=${SQL_TESTS:-$short}" "TESTS=${TESTS:-none}")
 else
