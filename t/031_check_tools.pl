@@ -157,6 +157,8 @@ is(chosen('', 'with'), sprintf($make, 'with', ''), 'all SQL tests');
 is(chosen('b none a', 'with'), sprintf($make, 'with', 'REGRESS=setup b a '), 'SQL tests by name, after setup');
 is(chosen('b none', 'without'), sprintf($make, 'without', 'REGRESS=b '), 'without setup');
 is(chosen('a', 'without'), '', 'a directory without these tests');
+is(chosen('without/b with/b', 'with'), sprintf($make, 'with', 'REGRESS=setup b '), 'SQL tests of one directory');
+is(chosen('with/b', 'without'), '', '... are not those of another');
 
 # Runs the lanes of check.sh (its parallel processes).  Returns their output,
 # and the order in which TAP files began and ended.

@@ -32,7 +32,8 @@ no_process_left()
 
 # The order of bytes in words of sort keys, in collations' tables and in values;
 # participants of a build; errors.
-short="types collated unique parallel words prefixes ranks slices keys"
+short=(src/{types,collated,unique,parallel}
+	ptsort_test/{words,prefixes,ranks,slices,keys})
 
 arch=${1:-s390x}
 start=$SECONDS
@@ -43,7 +44,7 @@ settings=("CHECK_ARCH_RUN=$run"
 	"FUZZ_SECONDS=${FUZZ_SECONDS:-120}"
 	"QUERY_FUZZ_SECONDS=${QUERY_FUZZ_SECONDS:-120}")
 if [ -n "${SHORT:-}" ]; then
-	settings+=("SQL_TESTS=${SQL_TESTS:-$short}" "TESTS=${TESTS:-none}")
+	settings+=("SQL_TESTS=${SQL_TESTS:-${short[*]}}" "TESTS=${TESTS:-none}")
 else
 	settings+=("TESTS=${TESTS:-contrib/fuzz/t/001_fuzz.pl contrib/fuzz/t/003_queries.pl}")
 fi
