@@ -6,6 +6,7 @@
 #   make crash    crash a server under a workload of builds, CYCLES times (SEED=s repeats a run)
 #   make check-asserts [VERSION=15]   run all tests and the server's own suites on a server with assertions
 #   make check-18, make check-19   run all tests on PostgreSQL 18 or 19, in a root directory of Debian's unstable; SHORT=1 runs only what depends on the version
+#   make check-arch ARCH=s390x [SHORT=1]   run tests on another processor (s390x or arm64) under emulation
 #   make check-valgrind, make check-sanitizers, make check-static   see contrib/dev/check-*.sh
 #   make check-indent   check the layout of the C sources; make indent fixes it
 #   make typedefs       update typedefs.list, which check-indent uses
@@ -31,7 +32,7 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.contr
 
 # These goals need no pg_config: they find or install a server, then call make.
 ALONE = check check-locales crash demo bench bench-text bench-scale bench-neighbours bench-sort bench-query sortbench dist \
-	check-asserts check-18 check-19 check-valgrind check-sanitizers check-static check-indent \
+	check-asserts check-18 check-19 check-arch check-valgrind check-sanitizers check-static check-indent \
 	indent typedefs check-package check-rpm fuzz
 
 ifneq ($(filter $(ALONE),$(MAKECMDGOALS)),)
@@ -53,6 +54,9 @@ check-asserts:
 
 check-18 check-19:
 	@contrib/dev/check-root.sh $(@:check-%=%)
+
+check-arch:
+	@contrib/dev/check-arch.sh $(ARCH)
 
 check-valgrind:
 	@contrib/dev/check-valgrind.sh $(VERSION)

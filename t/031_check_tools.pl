@@ -129,6 +129,37 @@ mkdir "$dir/$_" foreach qw(tap tap/t);
 write_file("tap/t/$_.pl", "# A test.\n") foreach qw(a b);
 write_file('tap/t/c.pl', "# A test.\n#\n# Runs alone: it would disturb others\n");
 
+# SQL_TESTS chooses SQL tests by name, in all directories that have them: the
+# functions of check.sh, with a replacement for make
+my ($functions_of_regress) = slurp("$top/contrib/dev/check.sh") =~ /^(# sql_tests DIR.*?)^# run_all_regress/ms;
+mkdir "$dir/$_" foreach qw(with with/sql without without/sql);
+write_file("$_.sql", '') foreach qw(with/sql/setup with/sql/a with/sql/b without/sql/b);
+
+# Returns the arguments with which run_regress calls make in a directory.
+sub chosen
+{
+	my ($tests, $directory) = @_;
+	my ($status, $out) = shell(<<"EOF");
+$functions_of_regress
+work='$dir'
+private_config=config
+say() { :; }
+as_user() { echo "\$*" >'$dir/called'; echo 'test x ... ok 1 ms'; }
+rm -f '$dir/called'
+SQL_TESTS='$tests'
+run_regress '$dir/$directory' >/dev/null
+cat '$dir/called' 2>/dev/null
+EOF
+	return $out;
+}
+my $make = "make -C $dir/%s --no-print-directory PG_CONFIG=config %sinstallcheck\n";
+is(chosen('', 'with'), sprintf($make, 'with', ''), 'all SQL tests');
+is(chosen('b none a', 'with'), sprintf($make, 'with', 'REGRESS=setup b a '), 'SQL tests by name, after setup');
+is(chosen('b none', 'without'), sprintf($make, 'without', 'REGRESS=b '), 'without setup');
+is(chosen('a', 'without'), '', 'a directory without these tests');
+is(chosen('without/b with/b', 'with'), sprintf($make, 'with', 'REGRESS=setup b '), 'SQL tests of one directory');
+is(chosen('with/b', 'without'), '', '... are not those of another');
+
 # Runs the lanes of check.sh (its parallel processes).  Returns their output,
 # and the order in which TAP files began and ended.
 sub lanes
@@ -281,9 +312,9 @@ is( $out,
 	'make check with NO_INSTALL=1 on a machine without gcc: says so');
 
 # Only packages.sh installs packages on this machine; root.sh installs
-# packages inside a root directory.
+# packages inside a root directory, and foreign.sh only downloads packages.
 my @installers =
-  grep { slurp($_) =~ s/\\\n/ /gr =~ /^(?!\s*(?:#|echo|step "packages" inside)).*\bapt(?:-get)?\b.*\binstall\b/m }
+  grep { slurp($_) =~ s/\\\n/ /gr =~ /^(?!\s*(?:#|echo|step "packages" inside)|.*--download-only).*\bapt(?:-get)?\b.*\binstall\b/m }
   glob("$top/contrib/*/*.sh $top/.ci/*");
 is_deeply([ map { basename($_) } @installers ], ['packages.sh'],
 	'one place that installs');

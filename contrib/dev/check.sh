@@ -4,11 +4,13 @@
 # a private copy of the server.  The last line is "N passed, N failed".
 #
 # PG_CONFIG chooses the server, TESTS="t/001_x.pl ..." limits the TAP files,
-# TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the working directory.  With
-# NO_INSTALL=1, the check does not install missing packages, but names them and
-# fails.  JOBS=n runs n jobs at a time.  A job is a TAP file, or pg_regress in
-# all directories.  The default for n is the number of processors, but at most
-# 4.  A TAP file that must run without other jobs contains a line such as:
+# SQL_TESTS="types ptsort_test/keys ..." limits pg_regress to the tests of these
+# names, in all directories or in one (src is the top directory).  TAP_ONLY=1
+# leaves out pg_regress, KEEP=1 keeps the working directory.  With NO_INSTALL=1,
+# the check does not install missing packages, but names them and fails.  JOBS=n
+# runs n jobs at a time.  A job is a TAP file, or pg_regress in all directories.
+# The default for n is the number of processors, but at most 4.  A TAP file that
+# must run without other jobs contains a line such as:
 #
 #	# Runs alone: it replaces the library that all servers load
 #
@@ -27,13 +29,35 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/tally.sh
 . contrib/dev/tally.sh
 
+# sql_tests DIR: print the names of a source directory's SQL tests that SQL_TESTS
+# chooses, after "setup" if the directory has such a test
+sql_tests()
+{
+	local name chosen=()
+	for name in $SQL_TESTS; do
+		case $name in
+			*/*) [ "${name%/*}" = "${1##*/}" ] || continue ;;
+		esac
+		name=${name##*/}
+		[ ! -f "$1/sql/$name.sql" ] || chosen+=("$name")
+	done
+	if [ ${#chosen[@]} -gt 0 ] && [ -f "$1/sql/setup.sql" ]; then
+		chosen=(setup "${chosen[@]}")
+	fi
+	echo "${chosen[*]}"
+}
+
 # run_regress DIR: run pg_regress in one source directory
 run_regress()
 {
-	local dir=$1 log=$work/regress.log status
+	local dir=$1 log=$work/regress.log status chosen=()
+	if [ -n "${SQL_TESTS:-}" ]; then
+		chosen=("REGRESS=$(sql_tests "$dir")")
+		[ "${chosen[0]}" != REGRESS= ] || return
+	fi
 	say "pg_regress: ${dir#"$work/"}"
 	as_user make -C "$dir" --no-print-directory \
-		"PG_CONFIG=$private_config" installcheck >"$log" 2>&1
+		"PG_CONFIG=$private_config" "${chosen[@]}" installcheck >"$log" 2>&1
 	status=$?
 	if count "$log" "$status"; then
 		grep -E '^ok |\.\.\. ok' "$log"

@@ -1,11 +1,10 @@
 # shellcheck shell=bash
 #
-# source.sh - fetch the server's sources from the distribution.  If a script
-# builds parts of the server, it must source packages.sh before this file.
+# source.sh - fetch the server's sources or packages from the distribution.  If a
+# script builds parts of the server, it must source packages.sh before this file.
 #
-# The functions use `apt-get source`, so they work only on Debian.  They use a
-# private apt configuration, which leaves this machine's package lists
-# unchanged.
+# The functions use apt-get, so they work only on Debian.  They use a private apt
+# configuration, which leaves this machine's package lists unchanged.
 
 # the release of Debian that carries each version
 declare -A suites=([15]=bookworm [17]=trixie [18]=sid)
@@ -46,19 +45,39 @@ mirror()
 		grep -oE 'https?://[^ ]+/debian/?([[:space:]]|$)' | head -n 1 | tr -d '[:space:]'
 }
 
-# download_source MAJOR MIRROR: download the archive that apt finds or, if apt
-# fails, the known release, into the current directory.  fetch_source calls this
+# private_apt DIRECTORY TYPE SUITE [OPTION...]: write a configuration of apt into
+# DIRECTORY and download the package lists; TYPE is deb or deb-src.  Sets
+# $options, with which apt-get uses this configuration and the options given.
+private_apt()
+{
+	local apt=$1 type=$2 suite=$3 from
+	shift 3
+	from=$(mirror)
+	[ -n "$from" ] || give_up "apt names no Debian mirror"
+	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+	echo "$type [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
+		"$from $suite main" >"$apt/sources.list"
+	# the release file of unstable may be expired
+	options=(-o "Dir::Etc::sourcelist=$apt/sources.list"
+		-o Dir::Etc::sourceparts=/dev/null -o "Dir::State::Lists=$apt/lists"
+		-o "Dir::Cache=$apt/cache" -o Acquire::Check-Valid-Until=0
+		-o APT::Sandbox::User=root "$@")
+	step "package lists of $suite" apt-get "${options[@]}" update
+}
+
+# download_source MAJOR: download the archive that apt finds or, if apt fails,
+# the known release, into the current directory.  fetch_source calls this
 # function and sets $options.
 download_source()
 {
-	local major=$1 archive
-	# shellcheck disable=SC2154 # fetch_source sets options
+	local major=$1 archive from
 	apt-get "${options[@]}" source --download-only "postgresql-$major" && return
 	archive=postgresql-${major}_${known_releases[$major]}.orig.tar.bz2
 	echo "could not download the listed release; trying $archive"
 	rm -f "postgresql-${major}_"*
+	from=$(mirror)
 	/usr/lib/apt/apt-helper download-file \
-		"$2/pool/main/p/postgresql-$major/$archive" "$archive" \
+		"${from%/}/pool/main/p/postgresql-$major/$archive" "$archive" \
 		"SHA256:${known_sums[$major]}"
 }
 
@@ -66,22 +85,12 @@ download_source()
 # package, or only the named paths in the archive, into DIR/src
 fetch_source()
 {
-	local major=$1 dir=$2 apt=$2/apt from
+	local major=$1 dir=$2 apt=$2/apt options
 	shift 2
-	from=$(mirror)
-	[ -n "$from" ] || give_up "apt names no Debian mirror"
-	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
-	echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-		"$from ${suites[$major]} main" >"$apt/sources.list"
-	# the release file of unstable may be expired
-	local options=(-o "Dir::Etc::sourcelist=$apt/sources.list"
-		-o Dir::Etc::sourceparts=/dev/null -o "Dir::State::Lists=$apt/lists"
-		-o "Dir::Cache=$apt/cache" -o Acquire::Check-Valid-Until=0
-		-o APT::Sandbox::User=root)
-	step "package lists of ${suites[$major]}" apt-get "${options[@]}" update
+	private_apt "$apt" deb-src "${suites[$major]}"
 	cd "$dir" || exit 1
 	rm -f "postgresql-${major}_"*
-	step "source of postgresql-$major" download_source "$major" "${from%/}"
+	step "source of postgresql-$major" download_source "$major"
 	rm -rf src && mkdir src
 	step unpack tar -xf "$(ls "$dir"/postgresql-"$major"*.orig.tar.*)" \
 		-C src --strip-components=1 --wildcards "${@/#/*/}"

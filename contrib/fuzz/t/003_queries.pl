@@ -2,7 +2,8 @@
 # compares the results.  The test checks that the fuzzer notices a row deleted
 # between two executions of a query.  Then it runs at least 10,000
 # random queries, for at least a minute.  QUERY_FUZZ_SECONDS sets another
-# duration, without a minimum number of queries; FUZZ_SEED chooses the cases.
+# duration and reduces the minimum to one query a second, which an emulated
+# processor reaches; FUZZ_SEED chooses the cases.
 use strict;
 use warnings;
 use FindBin;
@@ -21,9 +22,10 @@ find_spoiled($node, $scripts, '--queries', '--case', '1-3');
 my @least = $ENV{QUERY_FUZZ_SECONDS} ? () : ('--least', 10000);
 my ($seconds, $total) = play($node, $scripts, 'QUERY_FUZZ_SECONDS', 60, '--queries', @least);
 my ($queries, $taken, $rows) = $total =~ /(\d+) queries \((\d+) with.*sorts of (\d+) rows/;
-cmp_ok($queries, '>=', $least[1] // $seconds * 5, 'many queries');
+cmp_ok($queries, '>=', $least[1] // $seconds, 'many queries');
 cmp_ok($taken, '>', $queries / 4, 'ptsort did sorts of many queries');
-cmp_ok($rows, '>=', 100 * $queries, 'the sorts had many rows');
+# the tables of few queries may be small
+cmp_ok($rows, '>=', (@least ? 100 : 20) * $queries, 'the sorts had many rows');
 like($total, qr/\b$_ [1-9]/, "some $_")
   foreach (
 	'in-memory sort', 'top-N sort', 'external merge', 'plainly', 'by_cursor',

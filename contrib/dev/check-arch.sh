@@ -1,0 +1,58 @@
+#!/bin/bash
+#
+# check-arch.sh ARCHITECTURE - `make check-arch ARCH=s390x`: run tests on another
+# processor, arm64 or s390x, which qemu emulates.  foreign.sh makes the server and
+# says what the machine needs.  The script runs pg_regress in all directories, and
+# random builds and queries for two minutes each.  FUZZ_SECONDS and
+# QUERY_FUZZ_SECONDS set other durations; the settings of check.sh have the same
+# meaning here.  With SHORT=1, the script runs only the SQL tests that most depend
+# on the processor.  The last line is "N passed, N failed".
+#
+# qemu orders accesses to memory as this machine's processor does, so these tests
+# cannot find a missing memory barrier.
+
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=contrib/dev/common.sh
+. contrib/dev/common.sh
+# shellcheck source=contrib/dev/tally.sh
+. contrib/dev/tally.sh
+
+# no_process_left: succeed if no process has the environment of check.sh;
+# otherwise print the commands of the processes
+no_process_left()
+{
+	local found file
+	found=$(grep -lszx "CHECK_ARCH_RUN=$run" /proc/[0-9]*/environ)
+	for file in $found; do
+		tr '\0' ' ' <"${file%environ}cmdline" && echo
+	done
+	[ -z "$found" ]
+}
+
+# The order of bytes in words of sort keys, in collations' tables and in values;
+# participants of a build; errors.
+short=(src/{types,collated,unique,parallel}
+	ptsort_test/{words,prefixes,ranks,slices,keys})
+
+arch=${1:-s390x}
+start=$SECONDS
+contrib/dev/foreign.sh "$arch" || give_up "no server"
+say "server: $((SECONDS - start)) s"
+run=$arch.$$.$start
+settings=("CHECK_ARCH_RUN=$run"
+	"FUZZ_SECONDS=${FUZZ_SECONDS:-120}"
+	"QUERY_FUZZ_SECONDS=${QUERY_FUZZ_SECONDS:-120}")
+if [ -n "${SHORT:-}" ]; then
+	settings+=("SQL_TESTS=${SQL_TESTS:-${short[*]}}" "TESTS=${TESTS:-none}")
+else
+	settings+=("TESTS=${TESTS:-contrib/fuzz/t/001_fuzz.pl contrib/fuzz/t/003_queries.pl}")
+fi
+start=$SECONDS
+# if this script ends early, check.sh cleans up
+count_child check.sh setpriv --pdeathsig TERM \
+	contrib/dev/foreign.sh "$arch" env "${settings[@]}" contrib/dev/check.sh
+say "tests on $arch: $((SECONDS - start)) s"
+no_process_left
+result $? "no process is left"
+finish
