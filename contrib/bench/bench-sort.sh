@@ -36,6 +36,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/bench/private.sh
 . contrib/bench/private.sh
 
+# shellcheck disable=SC2034 # bench reads the settings by their names
 [ -z "${FULL:-}" ] || SCALE=1
 bench sortbench.py "${OUT:-build/bench-sort}" \
 	SCALE SHAPES BUDGETS RUNS FIRSTS BY UNTOLD? PEERS?
