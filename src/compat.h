@@ -99,7 +99,7 @@
 	LockHeldByMe(locktag, lockmode, false)
 #endif
 
-/* In 18, a PRIMARY KEY or UNIQUE WITHOUT OVERLAPS builds a GiST index */
+/* Since 18, a constraint WITHOUT OVERLAPS has a GiST index */
 #if PG_VERSION_NUM < 180000
 #define pt_constraint_without_overlaps(constraint) false
 #else
@@ -155,9 +155,10 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 #endif
 
 /*
- * pt_collate_provider returns the provider of a collation.  Before 18 a libc
- * database's default collation may have no pg_locale_t.  Since 19 pg_locale_t
- * does not have the provider, so this function reads it from the catalogs.
+ * pt_collate_provider returns the provider of a collation.  Before 18 the
+ * default collation may have no pg_locale_t if its provider is libc.  Since 19
+ * pg_locale_t does not have the provider, so this function reads it from the
+ * catalogs.
  */
 static inline char
 pt_collate_provider(Oid collation)

@@ -8,8 +8,8 @@
  * workers loads a single slice.  The sort raises errors about uniqueness, and
  * btload raises errors about the size of tuples.
  *
- * If there are workers, the leader turns the candidates in the request into
- * siblings (btbuild.h), and the scan also puts tuples into a sort for each
+ * If there are workers, the leader turns the candidates in the BtBuildRequest
+ * into siblings (btbuild.h), and the scan also puts tuples into a sort for each
  * sibling.  A build that loads waiting runs does not scan the table.
  *
  * If a collation contradicts its tables (text_rank.h), the sort fails.  Then
@@ -90,9 +90,7 @@ extern PGDLLEXPORT void ptsort_btbuild_worker_main(dsm_segment *segment,
  * Siblings
  */
 
-/*
- * Make an index a sibling.  The caller attached 'segment' for the sort.
- */
+/* Make an index a sibling.  'segment', already attached, is for its sort. */
 static void
 add_sibling(BtBuild *self, Relation index, bool check_unique,
 			dsm_segment *segment)
@@ -179,7 +177,7 @@ keep_siblings(const BtBuild *self)
  * Log lines
  */
 
-/* Describe the source of the tuples unless only this index uses the scan. */
+/* Returns text about the scan if it serves several indexes; otherwise "". */
 static const char *
 describe_scan(const BtBuild *self)
 {
@@ -267,7 +265,7 @@ btbuild_close(Team *team)
 	build_close(team);
 }
 
-/* Begin the sort of an index; btbuild_build starts over if the sort fails. */
+/* Begin an index's sort; it fails if a collation contradicts its tables. */
 static PtSort *
 begin_sort(const BtBuild *self, Relation index, const IndexInfo *index_info,
 		   const PtSortOptions *options)
@@ -473,7 +471,7 @@ run_build(BtBuild *self)
 		return contradicted;
 	build_check(build, "btbuild_load");
 
-	/* The workers counted tuples after the leader's last report. */
+	/* Include tuples that workers counted after the leader's last report. */
 	report_tuples(team, self->load);
 	team->slot->pages = btload_finish(self->load);
 	fault_point("build: after finish");

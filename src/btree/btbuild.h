@@ -64,7 +64,7 @@ typedef struct BtBuildRequest
 	int			workers;		/* parallel workers to request, 0 = serial;
 								 * ambuild.c already applied the limits */
 	bool		is_order;		/* use workers even if they do not pay off */
-	const char *source;			/* reason for 'workers', in the start line */
+	const char *source;			/* reason for 'workers', for the start line */
 	const WaitingRuns *runs;	/* runs of an earlier scan, or NULL */
 	int			ncandidates;	/* open indexes that this scan may also serve */
 	Relation   *candidates;
@@ -120,9 +120,9 @@ extern bool siblings_wait(Oid index_id);
 /*
  * If runs wait for the build of the index 'index_id', siblings_take moves them
  * to *runs, gives their segment to the caller's resource owner, and returns
- * true.  'index_id' is the OID of 'index', or of the index of which 'index' is
- * a copy in REPACK (CONCURRENTLY).  If the runs do not suit this build,
- * siblings_take logs the reason, releases all waiting runs and returns false.
+ * true.  If the runs do not suit this build, siblings_take logs the reason,
+ * releases all waiting runs and returns false.  'index_id' is the OID of
+ * 'index' or, if 'index' is a copy by REPACK (CONCURRENTLY), of the original.
  */
 extern bool siblings_take(WaitingRuns *runs, Relation heap, Relation index,
 						  Oid index_id, const IndexInfo *index_info);

@@ -150,8 +150,8 @@ btload_shared_init(Team *team, int processes, int slices)
 
 
 /*
- * The list of a slice's leaves has a pivot tuple for each leaf, in key order.
- * The tuple is the leaf's low key with the leaf's block as its downlink.
+ * The list of a slice's leaves has a pivot tuple for each leaf except the
+ * first, in key order: the leaf's low key with the leaf's block as its downlink.
  */
 
 static void
@@ -214,8 +214,9 @@ level_init(BtLevel *level, BtLoad *load)
 }
 
 /*
- * Estimate the number of leaves for the remaining tuples.  to_come is for
- * leaves as full as this participant's, at_least for the fullest possible ones.
+ * Estimate the number of leaves for the remaining tuples: writer->to_come for
+ * leaves as full as this participant's, writer->at_least for the fullest
+ * possible leaves.
  */
 static void
 expect_leaves(BtLoad *load)

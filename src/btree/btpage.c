@@ -9,8 +9,8 @@
  * server's do (space, deduplication, amcheck).
  *
  * This code is faster than the server's, which forms, copies and compares every
- * tuple.  Here a posting list grows in place, and comparing bytes distinguishes
- * most pairs of different keys without looking at columns.
+ * tuple.  Here a posting list grows in place, and usually a comparison of
+ * bytes, not of columns, shows that two keys differ.
  *
  *-------------------------------------------------------------------------
  */
@@ -363,9 +363,9 @@ btpage_first_tuple(Page page)
  */
 
 /*
- * Returns the maximum number of heap TIDs of a posting list.  With its key and
- * line pointer, the list takes at most a tenth of the page: the default
- * fillfactor leaves a tenth free.  The result may be less than 2.
+ * Returns the maximum number of heap TIDs of a posting list.  As in the server,
+ * a list with its key and line pointer takes at most the tenth of the page that
+ * the default fillfactor leaves free.  The result may be less than 2.
  */
 static inline int
 most_tids(Size keysize)
@@ -428,8 +428,8 @@ take_back(BtOpenPage *open)
 }
 
 /*
- * The caller put a base tuple in pending->base.  Start a posting list with the
- * heap TID of this base tuple.
+ * Start a posting list with the heap TID of the base tuple, which the caller
+ * put in pending->base.
  */
 static inline void
 begin_list(BtPending *pending, Size keysize)
@@ -450,8 +450,8 @@ btpending_init(BtPending *pending)
 }
 
 /*
- * If the last tuple of the leaf has the key of 'itup', start a posting list
- * with the last tuple and remove this tuple from the leaf.
+ * If the last tuple of the leaf has the key of 'itup', move the last tuple from
+ * the leaf to a new posting list.
  */
 static bool
 start_with_last(const BtRules *rules, BtPending *pending, BtOpenPage *open,

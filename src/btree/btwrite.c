@@ -154,7 +154,7 @@ grow_file(BtWriter *writer, BlockNumber end)
 
 static const BtChunk no_blocks = {0, 0};
 
-/* Exchange a chunk for the chunk in shared->returned.  Either may be empty. */
+/* Exchange a chunk for shared->returned.  Either chunk may be empty. */
 static BtChunk
 exchange_returned(BtFileShared *shared, BtChunk chunk)
 {
@@ -363,22 +363,22 @@ write_pages(BtWriter *writer)
  * pointer past the pages' WAL record before the pages were in the file.
  *
  * A base backup that starts with that checkpoint may copy the file before the
- * write, and recovery from the backup does not replay the record.  The second
- * record is after the redo pointer.  A checkpoint that begins after the loop's
- * comparison also begins after the write, so a backup that starts with this
- * checkpoint copies the written pages.
+ * write, and recovery from the backup does not replay that record.  It replays
+ * the second record, which is after the redo pointer.  A checkpoint that begins
+ * after the loop's comparison also begins after the write, so a backup that
+ * starts with this checkpoint copies the written pages.
  *
  * DELAY_CHKPT_START would make the checkpoint wait instead.  But a checkpoint
  * waits for virtual transactions, and does not notice if a transaction clears
  * the flag and soon sets it again.  If a participant set the flag for batch
  * after batch, the checkpoint would wait until the load ends.
  *
- * GetRedoRecPtr() reads a copy that the checkpointer sets a moment after the
- * redo pointer itself.  The delay does no harm: a backup copies files only
- * after the whole checkpoint.  The checkpointer and this process hold the
- * copy's spinlock while they access the copy, so a checkpointer that sets the
- * copy after this process read it also sees the written pages, and so does the
- * backup.  The barrier alone would not ensure this.
+ * GetRedoRecPtr() reads a copy of the redo pointer, and the checkpointer sets
+ * the copy a moment after the pointer.  This delay does no harm: a backup
+ * copies files only after the whole checkpoint.  The checkpointer and this
+ * process hold a spinlock while they access the copy.  So if the checkpointer
+ * sets the copy after this process read it, the checkpointer and the backup
+ * also see the written pages.  pg_memory_barrier() alone would not ensure this.
  */
 static void
 log_and_write_pages(BtWriter *writer)

@@ -42,7 +42,7 @@ typedef struct CopyRules
 	MultiXactId cutoff_multi;	/* freeze older multixact IDs */
 
 	/* for REPACK (CONCURRENTLY); otherwise NULL and InvalidTransactionId */
-	Snapshot	snapshot;		/* leader: copy the rows that it sees */
+	Snapshot	snapshot;		/* leader: copy rows visible to this snapshot */
 	TransactionId inserter;		/* the copy's rows are new rows, inserted by
 								 * this transaction */
 	CommandId	command;		/* the command that inserts the rows */
@@ -85,7 +85,7 @@ extern void tablecopy_run(const CopyRules *rules, Relation index,
 extern PGDLLEXPORT void ptsort_copy_worker_main(dsm_segment *segment,
 												shm_toc *toc);
 
-/* copy_makes_new_rows returns true if the copy is REPACK (CONCURRENTLY)'s. */
+/* copy_makes_new_rows returns true for a copy by REPACK (CONCURRENTLY). */
 static inline bool
 copy_makes_new_rows(const CopyRules *rules)
 {

@@ -8,13 +8,13 @@
  * differences.  First, the scan locks each page once, and decides under this
  * lock which of the page's row versions to copy.  Second, it converts row
  * versions to their form in the new table: it nulls dropped columns and fills
- * in columns added later.  Every participant can convert row versions, but in
- * the next phase the leader may have to write all of them.
+ * in columns added later.  The scan does this because every participant scans,
+ * while in the next phase the leader alone may have to write all row versions.
  *
- * Every participant can write most row versions, wherever there is room.  But
- * some row versions are linked by TID, and some need rows in a TOAST table.  If
- * the scan finds one of these row versions, the leader copies the table with
- * the server's functions (see tablecopy.c).  These row versions are
+ * Most row versions may have any TID in the new table, so any participant can
+ * write them.  But some row versions are linked by TID, and some need rows in a
+ * TOAST table.  The leader copies the table with the server's functions (see
+ * tablecopy.c) if the scan finds any of these:
  *
  * - updated row versions and their successors, if both still exist: the copy
  *	 must keep the link between them;
@@ -22,10 +22,11 @@
  * - row versions whose xmax is a multixact that freezing may have to replace;
  * - row versions that VACUUM FULL moved before 9.0.
  *
- * For REPACK (CONCURRENTLY), the scan puts the rows that a snapshot sees.  They
- * become new rows, so only rows that need TOAST need the server's functions.
- * Other processes may change the transaction information in the old headers
- * during the scan; copywrite.c and the server replace this information.
+ * For REPACK (CONCURRENTLY), the scan copies the rows that a snapshot sees.
+ * They become new rows, so only rows that need TOAST need the server's
+ * functions.  Other processes may change the transaction information in the old
+ * headers during the scan.  This does no harm, because copywrite.c and the
+ * server replace this information.
  *
  *-------------------------------------------------------------------------
  */

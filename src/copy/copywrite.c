@@ -199,8 +199,8 @@ copywrite_add(CopyWriter *writer, HeapTuple tuple)
 }
 
 /*
- * All pages of the slice are filled.  Publish the start of the next slice
- * before writing the pages.  If there are only a few pages, write them before
+ * End a slice, whose pages are all filled: publish the start of the next slice,
+ * then write the pages.  If there are only a few pages, write them before
  * publishing, because writing them is as fast as extending the file.
  */
 void

@@ -7,12 +7,11 @@
  * versions, including their headers (copyscan.c).  In most cases, each process
  * then reads slices of the result and writes their pages (copywrite.c).
  *
- * The server's own functions (rewriteheap.c or, for REPACK (CONCURRENTLY),
- * heap_insert) must write all row versions if
- * logical decoding reads the table as a catalog, or if the scan found row
- * versions that need TOAST or must keep links to each other.  The functions
- * work in one process only, so the leader reads all slices, and the workers
- * read none.
+ * In two cases, the server's own functions (rewriteheap.c or, for REPACK
+ * (CONCURRENTLY), heap_insert) must write all row versions: if logical decoding
+ * reads the table as a catalog, or if the scan found row versions that need
+ * TOAST or must keep links to each other.  The functions work in one process
+ * only, so the leader reads all slices, and the workers read none.
  *
  * The workers judge row versions as the leader does: they have the leader's
  * horizon and cutoffs, and parallel mode gives them the leader's transaction.
@@ -200,8 +199,8 @@ write_slices(Copier *self)
 }
 
 /*
- * Leader: insert the rows of all slices into the new table.  The server's own
- * copy uses the free space map, and so its rows are not quite in order.
+ * Leader: insert the rows of all slices into the new table, in order.  The rows
+ * of the server's own copy are not quite in order: it uses the free space map.
  */
 static void
 insert_rows(Copier *self)
@@ -291,7 +290,7 @@ copy_enter_phase(Team *team, TeamPhase phase)
 		return;
 	if (phase == TEAM_READS)
 	{
-		/* workers scanned tuples after the leader's last report */
+		/* include tuples that workers scanned after the last report */
 		int64		copied = pg_atomic_read_u64(&shared->copied);
 
 		pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_SCANNED,

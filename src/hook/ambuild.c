@@ -23,7 +23,8 @@
  *	  CONCURRENTLY builds.
  *
  * If no hook redirects the pointer, the server builds the index.  An entry may
- * keep a redirected pointer, so each build checks again if ptsort may do it.
+ * keep a redirected pointer, so each build checks again whether ptsort may
+ * build the index.
  *
  *-------------------------------------------------------------------------
  */
@@ -80,8 +81,8 @@ is_user_btree(Relation rel)
 }
 
 /*
- * Make ptsort do the next build of this index.  An ambuild that is not the
- * server's is already ptsort's, or belongs to another extension.
+ * Make ptsort do the next build of this index, unless the index's ambuild is
+ * ptsort's already or belongs to another extension.
  */
 static void
 redirect_build(Relation index)
@@ -123,8 +124,8 @@ say_leaving(Relation index, const char *reason)
 
 
 /*
- * True if no hook will run before the build of a new index.  At first an index
- * of CREATE INDEX CONCURRENTLY is not ready for inserts.
+ * True if no hook will run before the build of a new index.  Only CONCURRENTLY
+ * creates indexes that are not ready for inserts.
  */
 static bool
 will_escape(Relation index)
@@ -387,10 +388,10 @@ has_statistics_expressions(Relation heap)
 
 /*
  * REPACK (CONCURRENTLY) builds copies of a table's indexes on a new table, one
- * after another, in the order of the table's list of indexes.  (All other
- * statements that fill a transient table build the indexes later, on the table
- * itself.)  So the i-th index of the new table is a copy of the i-th index of
- * the old table.
+ * after another, in the order of the table's list of indexes.  So the i-th
+ * index of the new table is a copy of the i-th index of the old table.  (All
+ * other statements that fill a transient table build the indexes later, on the
+ * table itself.)
  */
 static bool
 is_repacked(Relation heap)

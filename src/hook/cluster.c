@@ -15,9 +15,9 @@
  * ptsort's function first restores the pointer.  If an invalidation arrives
  * before the call, the entry loses the pointer, the server copies the table,
  * and cluster_xact() logs the server's copy.  If an error occurs before the
- * call, the end of the transaction invalidates the entry.  Code that compares
- * the changed pointer with heap's routine would not recognize the table as a
- * heap.
+ * call, the end of the transaction invalidates the entry.  Otherwise, code that
+ * compares the changed pointer with heap's routine would not recognize the
+ * table as a heap.
  *
  *-------------------------------------------------------------------------
  */
@@ -99,7 +99,7 @@ copy_for_cluster(PT_COPY_ARGUMENTS)
 	fault_point("cluster: begin");
 	if (rules.snapshot != NULL)
 	{
-		/* parallel mode allows no new transaction ID */
+		/* assign the ID now: parallel mode allows no new transaction ID */
 		rules.inserter = GetCurrentTransactionId();
 		rules.command = GetCurrentCommandId(true);
 	}

@@ -30,9 +30,9 @@ extern int	utility_workers(Relation index);
 
 /*
  * utility_reindexes returns true if the running statement is a REINDEX of
- * tables, not of one index.  The builds of a REINDEX CONCURRENTLY do not call
- * this function.  utility_rewrites returns true if the running statement may
- * copy tables: CLUSTER, REPACK or VACUUM.
+ * tables, not of one index.  It also returns true for REINDEX CONCURRENTLY, but
+ * the builds of that statement do not call it.  utility_rewrites returns true
+ * if the running statement may copy tables: CLUSTER, REPACK or VACUUM.
  */
 extern bool utility_reindexes(void);
 extern bool utility_rewrites(void);
@@ -40,9 +40,9 @@ extern bool utility_rewrites(void);
 /*
  * planworkers_request returns a request for a build of this index, or for
  * copying the table in the order of this index.  If the statement or the
- * table's option has a number of workers, the request has that number, and
- * is_order is true.  Otherwise the request has the maximum number.  'by_cost'
- * is the number from the server's cost model.
+ * table's parallel_workers option sets a number of workers, the request has
+ * that number, and is_order is true.  Otherwise the request has the maximum
+ * number.  'by_cost' is the number from the server's cost model.
  */
 extern BtBuildRequest planworkers_request(Relation heap, Relation index,
 										  int by_cost);

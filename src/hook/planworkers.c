@@ -134,7 +134,7 @@ row_cost(Relation index)
 		1.0 : REFERENCE_COST;
 }
 
-/* Returns the cost of all builds of the request if they have no workers. */
+/* Returns the cost that all builds of the request have without workers. */
 static double
 work_cost(const BtBuildRequest *request, Relation heap, Relation index)
 {

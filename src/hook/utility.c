@@ -205,9 +205,8 @@ visit_alter_table(AlterTableStmt *alter, StmtContext *stmt)
 
 /*
  * Fill in the context of a statement, and move the statement's options there.
- * Returns false if the statement contains no request, copies no tables and does
- * not build all indexes of a table, and so needs no context.  A nested
- * statement always needs its own context, to hide the outer request.
+ * Returns false if the statement needs no context.  A nested statement always
+ * needs its own context, to hide the outer request.
  */
 static bool
 init_context(Node *node, StmtContext *stmt)

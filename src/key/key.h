@@ -107,9 +107,9 @@ extern void key_value_words(PtSortKey *key, Datum value, bool isnull,
 extern int	key_decided_columns(const PtSortKey *key);
 
 /*
- * key_words_decide returns true if any two tuples with equal words are equal in
- * all columns.  Sets *unless to the word of nulls.  Tuples with this first word
- * are an exception, because a value may have the same word.
+ * key_words_decide returns true if tuples with equal words are equal in all
+ * columns.  Sets *unless to the word of nulls.  Tuples with this first word are
+ * an exception: they may differ, because a value may have the same word.
  */
 extern bool key_words_decide(const PtSortKey *key, uint64 *unless);
 
@@ -155,10 +155,10 @@ extern bool key_words_are_quick(const PtSortKey *key);
  * key_learn learns from the sample.  Learning may reduce the number of words.
  *
  * key_forgo_learning ends learning without a result: from then on the key makes
- * words without a code.  If 'compare', the key makes no words of text that is
- * not bytewise, because comparing is cheaper than making words.  Returns true
- * if the caller should make earlier words again because new words carry more
- * information.
+ * words without a code.  If 'compare' is true, the key makes no words of text
+ * that is not bytewise, because comparing is cheaper than making words.
+ * Returns true if the caller should make earlier words again because new words
+ * carry more information.
  */
 extern bool key_can_learn(PtSortKey *key, bool many);
 extern void key_begin_learning(PtSortKey *key);

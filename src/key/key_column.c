@@ -143,7 +143,7 @@ word_timetz(Datum value, SortSupport ssup)
  * Sort support functions with comparators of their own, and comparison
  * functions of operator classes without sort support.  A user's operator class
  * with one of these sort support functions gets that function's comparator, so
- * the class's type does not matter.  key_pack.c does not know the comparison
+ * the class's type does not matter.  key_pack.c does not list the comparison
  * functions, because values that they consider equal may have different images.
  */
 static const KnownOrder known_orders[] = {
@@ -249,7 +249,7 @@ key_column_look_up(KeyColumn *column)
 											BTSORTSUPPORT_PROC);
 }
 
-/* True if this is the comparison function of citext, case-insensitive text. */
+/* True if a function is citext_cmp, which compares case-insensitive text. */
 static bool
 is_citext(Oid comparison)
 {

@@ -152,7 +152,7 @@ typedef struct KeyField
 {
 	uint64		flip;			/* bits to invert for the column's order */
 	uint16		at;				/* bit position in the words: see put_bits */
-	uint16		within;			/* offset in the column, in bytes */
+	uint16		within;			/* offset in the value, in bytes */
 	uint16		offset;			/* offset in a tuple without nulls, in bytes */
 	uint8		kind;			/* FieldKind */
 	uint8		bits;			/* number of bits of the value */

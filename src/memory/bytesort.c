@@ -267,8 +267,8 @@ sort_group(const ByteSort *sort, uint64 *entries, int64 n, int at)
 
 /*
  * Order entries whose strings share exactly the first 'at' bytes.  The loop
- * handles the largest of the groups that share more bytes, and recursion
- * handles the others.  So the depth of recursion is bounded.
+ * handles the largest of the groups that share more bytes.  Recursion handles
+ * the others, each with at most n / 2 entries, so the depth is bounded.
  */
 static void
 sort_from(const ByteSort *sort, uint64 *entries, int64 n, int at)
@@ -357,8 +357,9 @@ sort_last_words(const EntrySort *es, uint64 *entries, int64 n)
 }
 
 /*
- * Order entries with equal keys, in a sort that has a tie-breaker.  (Two tuples
- * may have the same TID, unless the sort builds an index.)
+ * Order entries with equal keys, in a sort that has a tie-breaker.  Last words
+ * may be equal: unless the sort builds an index, two tuples may have the same
+ * TID.
  */
 static void
 sort_equal(const EntrySort *es, uint64 *entries, int64 n)

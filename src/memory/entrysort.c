@@ -69,7 +69,8 @@ resolve_ties(const EntrySort *es, uint64 *entries, int64 n)
 
 /*
  * True if entries with equal words need further work after the radix sort.
- * (Words that leave tuples undecided come first or last; see words_unless.)
+ * Checking the first and the last entry suffices: words that leave tuples
+ * undecided come first or last (see words_unless).
  */
 static inline bool
 leaves_ties(const EntrySort *es, const uint64 *entries, int64 n)
