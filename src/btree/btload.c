@@ -151,7 +151,7 @@ btload_shared_init(Team *team, int processes, int slices)
 
 /*
  * The list of a slice's leaves has a pivot tuple for each leaf except the
- * first, in key order: the leaf's low key with the leaf's block as its downlink.
+ * first, in key order: the leaf's low key, with the leaf's block as downlink.
  */
 
 static void
