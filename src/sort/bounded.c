@@ -25,9 +25,10 @@
 #include "sort/tuplesort.h"
 
 /*
- * The sort trims only if at least LEAST_MORE tuples are beyond the bound.  If
- * memory is full, the larger of LEAST_MORE / 2 and 1 / TRIM_PART of the bound
- * is enough.  With fewer tuples the sort would trim too often.
+ * The sort trims (drops tuples beyond the bound) only if there are at least
+ * LEAST_MORE.  If memory is full, the larger of LEAST_MORE / 2 and 1 /
+ * TRIM_PART of the bound is enough.  With fewer tuples the sort would trim too
+ * often.
  */
 #define LEAST_MORE		128
 #define TRIM_PART		4
