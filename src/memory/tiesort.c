@@ -15,8 +15,8 @@
  * binary search among the keys found before, with at most two comparisons.  It
  * then distributes the entries by key, like a radix sort by a digit.  If a
  * tuple has none of the first FEW_KEYS keys, tiesort_few_keys gives up.  Giving
- * up usually costs little: the tuple is one of the first in the input, unless a
- * few keys are much more frequent than the rest.
+ * up usually costs little: this tuple is one of the first in the input, unless
+ * a few keys are much more frequent than the rest.
  *
  *-------------------------------------------------------------------------
  */

@@ -429,9 +429,9 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 }
 
 /*
- * Take over the plan's Sort nodes that ptsort wants, and set *found if there is
- * such a node.  The walk visits a subplan more than once if several nodes, such
- * as scans of partitions, use the subplan.
+ * Take over the plan's Sort nodes for which is_wanted() is true, and set *found
+ * if there is such a node.  The walk visits a subplan more than once if several
+ * nodes, such as scans of partitions, use the subplan.
  */
 static bool
 visit_node(PlanState *planstate, void *found)

@@ -9,8 +9,8 @@
  * the sort drops it before copying it.  Words that are cheap to make nearly
  * always decide this comparison.  If words are expensive (words of a learned
  * code, or ICU sort keys), the sort compares values and makes words only for
- * the tuples that it keeps.  The server's heapsort copies and compares every
- * whole tuple.  For each tuple that enters the heap, the server makes more
+ * the tuples that it keeps.  The server's heapsort copies every tuple before
+ * comparing it.  For each tuple that enters the heap, the server makes more
  * comparisons than ptsort.
  *
  * If the tuples within the bound do not fit in memory, the sort spills like any

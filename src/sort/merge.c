@@ -26,8 +26,8 @@
 /* MergeNode: a node of the tree, with one competing run. */
 typedef struct MergeNode
 {
-	uint64		word;			/* first word of the run's current tuple, or
-								 * the largest word at the run's end */
+	uint64		word;			/* first word of the run's current tuple;
+								 * PG_UINT64_MAX at the run's end */
 	int			run;			/* number of the run; -1 at the run's end */
 } MergeNode;
 

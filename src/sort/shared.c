@@ -307,7 +307,7 @@ abandon(dsm_segment *segment, Datum arg)
 	SpinLockRelease(&shared->mutex);
 	shared_wake(shared);
 
-	/* distrust the collation here: a worker's error may end the statement */
+	/* a worker's error may end the statement, so distrust the collation here */
 	if (OidIsValid(shared->contradicted))
 		(void) text_rank_distrust(shared->contradicted);
 }

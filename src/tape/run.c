@@ -617,10 +617,10 @@ step_back(RunReader *reader)
 }
 
 /*
- * run_previous makes the tuple before the current position the current tuple,
- * but does not move: run_next still returns the tuple after that position.
- * With 'step', the reader first moves back over one tuple.  Returns false if
- * there is no previous tuple.
+ * run_previous loads the tuple before the current position, but does not move:
+ * run_next still returns the tuple after that position.  With 'step', the
+ * reader first moves back over one tuple.  Returns false if there is no
+ * previous tuple.
  */
 bool
 run_previous(RunReader *reader, bool step)
