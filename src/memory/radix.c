@@ -208,7 +208,7 @@ digit_of(const uint64 *entry, const Digit *digit)
 	return (entry[digit->word] >> digit->shift) & digit->mask;
 }
 
-/* Distribute entries by a digit.  Advances ends[] from bucket starts to ends. */
+/* Distribute entries by digit.  Advances ends[] from bucket starts to ends. */
 static pt_inline void
 scatter(const uint64 *source, uint64 *target, int64 n, const int stride,
 		const Digit *digit, int64 *ends)
