@@ -27,8 +27,8 @@ typedef struct OpenSegment
 
 /*
  * segment_open opens a block's segment, and closes any other open segment.
- * 'flags' are flags of open(), the same in all calls.  Returns false on
- * failure, with errno and segment->path set.
+ * 'flags' are flags of open(), and must be the same in all calls.  Returns
+ * false on failure, with errno and segment->path set.
  */
 extern bool segment_open(OpenSegment *segment, Relation rel, BlockNumber block,
 						 int flags);

@@ -10,7 +10,7 @@
  *		memsort_reset(ms)									start again
  *
  * An entry is 'stride' words: the words of the key, then the inline image or
- * the address of the image.  For a key without words, the first word is 0.
+ * the address of the image.  If the key has no words, the entry begins with 0.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,8 +42,8 @@ typedef struct MemSort
 	/* private to memsort.c */
 	SortOrder  *order;
 	MemoryContext context;
-	int64		room;			/* number of entries for which 'entries' has
-								 * room, besides the scratch */
+	int64		room;			/* capacity of 'entries' in entries, without
+								 * the scratch */
 	int64		budget;			/* limit of memsort_used */
 	Size		chunk_size;		/* maximum size of a chunk for many tuples */
 	bool		full_scratch;	/* true if scratch is as large as the entries */
@@ -232,8 +232,8 @@ memsort_ahead(const MemSort *ms, int64 i)
 
 /*
  * memsort_prefetch prefetches the first 'bytes' bytes of the image that
- * memsort_ahead returns.  The image may begin within a cache line, so the last
- * byte may be in another line.  util.h explains why pt_prefetch is a macro.
+ * memsort_ahead returns.  The loop can miss the last byte's cache line if the
+ * image begins within a line.  util.h explains why pt_prefetch is a macro.
  */
 #define memsort_prefetch(ms, i, bytes) \
 	do { \

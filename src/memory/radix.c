@@ -3,17 +3,17 @@
  * radix.c
  *	  Sort entries of a few 64-bit words by those words.
  *
- * A most significant digit radix sort between two arrays that swap roles at
+ * A most-significant-digit radix sort between two arrays that swap roles at
  * each level.  Each level skips to the highest bit in which the entries of a
- * bucket differ.  So clustered keys need no more levels than random keys.
- * When a word is used up, the sort goes on with the next word.  Ten million
- * random words take two levels of 11 bits each.  Buckets are then so small that
- * one insertion sort over many buckets finishes them.  The sort also tests
- * whether its input is in order or in reverse order; the test costs little.
+ * bucket differ.  So clustered keys need no more levels than random keys.  When
+ * a word is used up, the sort goes on with the next word.  Ten million random
+ * words take two levels of 11 bits each.  Buckets are then so small that one
+ * insertion sort over many buckets finishes them.  The sort also tests whether
+ * its input is in order or in reverse order; the test costs little.
  *
  * The first level moves entries all over memory; later levels stay in cache.
  * Collecting entries in a small buffer per bucket, to write several entries at
- * a time, made the first level slower.
+ * a time, makes the first level slower.
  *
  * The second array may be smaller than the first.  The sort then moves entries
  * to buckets in place until a bucket fits the second array.  Sorting in place
@@ -23,8 +23,8 @@
  * There is no bad input: each level costs O(n) and uses up at least one
  * differing bit, normally DIGIT_BITS bits.
  *
- * The functions work for any stride.  The compiler inlines them with constant
- * strides, so each function has a version for each stride in use.
+ * The functions take the stride as an argument.  The compiler inlines them with
+ * constant strides, so each function has a version for each stride in use.
  *
  *-------------------------------------------------------------------------
  */
@@ -208,7 +208,7 @@ digit_of(const uint64 *entry, const Digit *digit)
 	return (entry[digit->word] >> digit->shift) & digit->mask;
 }
 
-/* Distribute entries by a digit.  At first, ends[] has the buckets' starts. */
+/* Distribute entries by digit.  Advances ends[] from bucket starts to ends. */
 static pt_inline void
 scatter(const uint64 *source, uint64 *target, int64 n, const int stride,
 		const Digit *digit, int64 *ends)

@@ -25,7 +25,7 @@
 extern void radix_sort(uint64 *entries, int64 n, int stride, int nkeys,
 					   uint64 *scratch, int64 room);
 
-/* Number of bytes that radix_sort uses besides the scratch. */
+/* Number of bytes that radix_sort normally uses besides the scratch. */
 #define RADIX_MEMORY		(64 * 1024)
 
 #endif							/* PTSORT_RADIX_H */

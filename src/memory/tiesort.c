@@ -6,7 +6,7 @@
  * A quicksort over all tuples would visit tuples all over memory in each pass,
  * and spend much of its time waiting for memory.  So tiesort, like AlphaSort,
  * first sorts blocks of tuples by quicksort; each block fits the cache.
- * tournament.h then merges the blocks; the merge needs only each block's first
+ * tournament.h then merges the blocks; the merge needs only each block's next
  * tuple in the cache.  Before the merge, tiesort joins consecutive blocks that
  * are in order, so it does not merge ascending input.  It reverses descending
  * input.
@@ -14,9 +14,9 @@
  * If there are few distinct keys, tiesort_few_keys finds each tuple's key by
  * binary search among the keys found before, with at most two comparisons.  It
  * then distributes the entries by key, like a radix sort by a digit.  If a
- * tuple has none of the first FEW_KEYS keys, tiesort_few_keys gives up.  This
- * tuple is one of the first in the input, unless a few keys are much more
- * frequent than the rest.
+ * tuple has none of the first FEW_KEYS keys, tiesort_few_keys gives up.  Giving
+ * up usually costs little: this tuple is one of the first in the input, unless
+ * a few keys are much more frequent than the rest.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,8 +28,8 @@
 #include "util.h"
 
 /*
- * Number of tuples in a block.  The caller put the tuples one after the other,
- * so a block of 60-byte tuples takes half of a 512 kB second-level cache.
+ * Number of tuples in a block.  A block of 60-byte tuples takes half of a 512
+ * kB second-level cache.
  */
 #define BLOCK_TUPLES	4096
 
@@ -130,7 +130,7 @@ merge_runs(TieSort *sort, uint64 *target, int64 n, int stride)
 	}
 }
 
-/* Sort n addresses in 'scratch'.  Merge several runs into 'addresses'. */
+/* Sort 'scratch'.  If this makes several runs, merge them into 'addresses'. */
 static void
 sort_many(TieSort *sort, uint64 *addresses, int64 n, int stride,
 		  uint64 *scratch)
@@ -279,7 +279,7 @@ tiesort_few_keys(const EntrySort *es, uint64 *entries, int64 n, int64 *counts)
 	const int	stride = es->stride;
 	uint64	   *numbers = es->scratch;	/* at least 2 * n words */
 	FewKeys		keys = {0};
-	int64		found[FEW_KEYS] = {0};	/* number of entries of each key */
+	int64		found[FEW_KEYS] = {0};	/* number of entries with each key */
 
 	if (es->room < n)
 		return 0;

@@ -27,7 +27,7 @@ typedef struct EntrySort
  */
 #define ENTRIES_AHEAD	16
 
-/* Maximum number of keys in FewKeys: two comparisons find a tuple's key. */
+/* Maximum number of keys in FewKeys, so that two comparisons find a key. */
 #define FEW_KEYS		3
 
 /*
@@ -37,7 +37,7 @@ typedef struct EntrySort
 typedef struct FewKeys
 {
 	int			nkeys;
-	int			order[FEW_KEYS];	/* key numbers in the order of the keys */
+	int			order[FEW_KEYS];	/* key numbers, sorted by key */
 	const char *images[FEW_KEYS];	/* first image with each key */
 } FewKeys;
 

@@ -9,13 +9,13 @@
  * participant sorted which tuples.
  *
  * In a stable sort the input order of tuples replaces the bytes.  The sort does
- * not store this order.  It places images in memory in input order, and all
- * merges, including those of all participants' runs, read runs in input order.
- * So the places of equal tuples determine their order.
+ * not store the input order.  It places images in memory in input order, and
+ * all merges, including those of all participants' runs, read runs in input
+ * order.  So the places of equal tuples determine their order.
  *
  * Words must not contradict the variant's comparison.  If tables of a collation
- * make the words of text, the sort also lets the collation's provider compare
- * some neighbours (order_spot_check).
+ * make the words of text, the sort checks this rule: it lets the collation's
+ * provider compare some neighbours (order_spot_check).
  *
  *-------------------------------------------------------------------------
  */
@@ -48,13 +48,12 @@ typedef struct SortOrder
 	bool		inline_image;	/* copy of variant->inline_image */
 	bool		words_decide;	/* tuples with equal words compare equal,
 								 * unless the first word is words_unless */
-	uint64		words_unless;	/* see words_decide; the smallest or the
-								 * largest word */
-	uint64		head_mask;		/* bits that order tuples: a mask for the
-								 * first 8 bytes of an image (pt_bytes_word) */
+	uint64		words_unless;	/* see words_decide; 0 or PG_UINT64_MAX */
+	uint64		head_mask;		/* mask for an image's first 8 bytes
+								 * (pt_bytes_word): the bits that count */
 	bool		has_strings;	/* the sort uses own->string */
 	bool		string_decides; /* tuples with equal strings have equal keys */
-	uint64		string_mask;	/* all bits if strings are descending, or 0 */
+	uint64		string_mask;	/* all bits set if strings descend, or 0 */
 	bool		stable;			/* equal tuples stay in their input order */
 	bool		bounded;		/* the caller wants only the first tuples */
 	const OrderPlace *places;	/* places of images in memory, by address; set
@@ -76,7 +75,7 @@ order_compare_words(const uint64 *a, const uint64 *b, int n)
 	return 0;
 }
 
-/* order_size reads an image's first 8 bytes and returns its size in bytes. */
+/* order_size returns an image's size; it reads only the first 8 bytes. */
 static inline Size
 order_size(const SortOrder *order, const void *tuple)
 {
@@ -136,8 +135,9 @@ order_words_decide(const SortOrder *order, const uint64 *words)
 }
 
 /*
- * True if a cheap test shows that two flat images compare equal.  (A stable
- * sort may need the whole comparison, which may look at the last word.)
+ * True if a cheap test shows that two flat images compare equal.  (In a stable
+ * sort, images of variants with last words compare equal only if their last
+ * words are also equal.)
  */
 static inline bool
 order_same_key(const SortOrder *order, const void *a, const void *b)
@@ -175,7 +175,7 @@ order_sorts_bytes(const SortOrder *order)
 
 /*
  * order_compare_tuples orders two flat images with equal words.  In a stable
- * sort it returns 0 for equal tuples, and the caller must order these.
+ * sort it returns 0 for equal tuples, and the caller must order them.
  */
 static inline int
 order_compare_tuples(SortOrder *order, const void *a, const void *b)
@@ -196,11 +196,11 @@ order_compare_tuples(SortOrder *order, const void *a, const void *b)
 }
 
 /*
- * If a collation's tables made the words, the collation's provider compares
- * one in ORDER_SPOT_EVERY pairs of neighbours.  order_spot_check compares two
+ * If a collation's tables made the words, the collation's provider compares one
+ * in ORDER_SPOT_EVERY pairs of neighbours.  order_spot_check compares two
  * tuples that are in the order of their words.  If the provider contradicts the
- * words, the function returns false and the sort fails, or the function raises
- * an error if the caller cannot sort again.
+ * words, the function raises an error or, if the caller can repeat the sort,
+ * returns false, and the sort fails.
  */
 #define ORDER_SPOT_EVERY	64
 extern bool order_spot_check(SortOrder *order, const void *a, const void *b);
@@ -220,7 +220,7 @@ order_compare_in_memory(SortOrder *order, const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* The last of an entry's 'stride' words is the address of its image. */
+/* Returns the image whose address is the last word of an entry. */
 static inline const char *
 entry_image(const uint64 *entry, int stride)
 {

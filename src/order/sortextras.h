@@ -24,16 +24,16 @@ typedef struct SortVariant
 	PtSortVariant base;			/* must be first */
 
 	/*
-	 * For sorts with a key (sort_begin_own).  When enough tuples are in
-	 * memory, a key that is learning uses a part of the budget to learn; then
-	 * the sort calls rekey to make the words (an array of KEY_ENTRY_WORDS) of
-	 * each tuple in memory, and resets the current memory context after each
-	 * tuple.
+	 * For sorts with a key (sort_begin_own): makes the words of a tuple (an
+	 * array of KEY_ENTRY_WORDS).  The sort calls rekey for a sample of the
+	 * tuples in memory when the key learns, and for all tuples in memory when
+	 * it must make their words again.  It resets the current memory context
+	 * after each call.
 	 */
 	void		(*rekey) (const void *tuple, uint64 *words, void *state);
 
 	/*
-	 * For flat images, optional.  If head_bytes is not 0, compare orders
+	 * For flat images, optional.  If head_bytes is not 0, compare must order
 	 * tuples by the key columns alone.  If tuples with equal words compare
 	 * equal, the sort may then order them by bytes, without calling compare
 	 * again.  Of an image's first 8 bytes, only the first head_bytes count.
@@ -71,7 +71,7 @@ typedef struct SortVariant
 	void		(*check_equal) (const uint64 *a, const uint64 *b, void *state);
 	bool		(*same_slice) (const uint64 *a, const uint64 *b, void *state);
 
-	/* Optional: true if the variant postponed an error: the sort failed. */
+	/* Optional: true if the variant postponed an error, so the sort failed. */
 	bool		(*has_postponed) (const void *state);
 
 	/* Optional: make the state forget all tuples; see ptsort_reset. */

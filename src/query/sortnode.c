@@ -5,12 +5,12 @@
  *
  * Plans do not change.  After the executor builds the nodes of a plan, ptsort
  * replaces ExecSort() in each Sort node that it takes over.  The replacement
- * maintains the node's fields as ExecSort() does, so that parents, EXPLAIN,
- * rescans and bounds see no difference.
+ * maintains the node's fields as ExecSort() does, so that parent nodes,
+ * EXPLAIN, rescans and bounds work as before.
  *
  * The server sorts the rows of a node that may be read backward, marked or
  * rewound.  The server also sorts the rows if the key would have no words,
- * because ptsort gains nothing by sorting without words.
+ * because ptsort would then gain nothing.
  *
  * When a node must sort again, ExecReScanSort() ends the node's tuplesort, so
  * the node must have one.  The node therefore holds an empty tuplesort while
@@ -66,12 +66,12 @@ typedef struct TakenSort
 #endif
 } TakenSort;
 
-/* Number of this process's queries with Sort nodes that ptsort took over. */
+/* Number of active queries with Sort nodes that ptsort took over. */
 static int	nqueries = 0;
 
 /*
- * In a worker: a collation that contradicted its own tables.  Only the worker's
- * error reports the contradiction.
+ * In a worker: a collation that contradicted its own tables.  No code reads
+ * this variable, because the worker's error reports the contradiction.
  */
 static Oid	reported = InvalidOid;
 
@@ -355,8 +355,9 @@ is_wanted(const SortState *node)
 }
 
 /*
- * True if each row is a single value of fixed length, which ptsort sorts best.
- * Values of variable length may be toast pointers, which only rows preserve.
+ * True if ptsort can sort values instead of rows: each row is a single value of
+ * fixed length.  Values of variable length may be toast pointers, which only
+ * rows preserve.
  */
 static bool
 has_values(const SortState *node)
@@ -428,9 +429,9 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 }
 
 /*
- * Take over the plan's Sort nodes that ptsort wants, and set *found if there is
- * such a node.  The walk visits a subplan more than once if several nodes, such
- * as scans of partitions, use the subplan.
+ * Take over the plan's Sort nodes for which is_wanted() is true, and set *found
+ * if there is such a node.  The walk visits a subplan more than once if several
+ * nodes, such as scans of partitions, use the subplan.
  */
 static bool
 visit_node(PlanState *planstate, void *found)

@@ -9,8 +9,8 @@
  * the sort drops it before copying it.  Words that are cheap to make nearly
  * always decide this comparison.  If words are expensive (words of a learned
  * code, or ICU sort keys), the sort compares values and makes words only for
- * the tuples that it keeps.  The server's heapsort copies and compares every
- * whole tuple.  For each tuple that enters the heap, the server makes more
+ * the tuples that it keeps.  The server's heapsort copies every tuple before
+ * comparing it.  For each tuple that enters the heap, the server makes more
  * comparisons than ptsort.
  *
  * If the tuples within the bound do not fit in memory, the sort spills like any
@@ -25,9 +25,10 @@
 #include "sort/tuplesort.h"
 
 /*
- * The sort trims only if at least LEAST_MORE tuples are beyond the bound.  If
- * memory is full, the larger of LEAST_MORE / 2 and 1 / TRIM_PART of the bound
- * is enough.  With fewer tuples the sort would trim too often.
+ * The sort trims (drops tuples beyond the bound) only if there are at least
+ * LEAST_MORE.  If memory is full, the larger of LEAST_MORE / 2 and 1 /
+ * TRIM_PART of the bound is enough.  With fewer tuples the sort would trim too
+ * often.
  */
 #define LEAST_MORE		128
 #define TRIM_PART		4

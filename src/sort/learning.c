@@ -86,8 +86,8 @@ entry_in_step(PtSort *sort, pg_prng_state *random, int64 i, int64 step)
 }
 
 /*
- * If 'sample' is 0, make the words of all tuples in memory.  Otherwise the
- * key learns from about 'sample' tuples that are evenly spread in memory.
+ * If 'sample' is 0, make the words of all tuples in memory.  Otherwise, show
+ * the key about 'sample' tuples, evenly spread in memory.
  */
 static void
 rekey_memory(PtSort *sort, int64 sample)
@@ -119,7 +119,7 @@ rekey_memory(PtSort *sort, int64 sample)
 
 /*
  * Returns the estimated number of tuples of all participants, or PG_INT64_MAX
- * if the caller will put more tuples.
+ * if the caller may put more tuples.
  */
 static int64
 estimate_tuples(const PtSort *sort)
@@ -197,7 +197,7 @@ learning_gains(const PtSort *sort)
 
 /*
  * Returns the number of tuples from which the key should learn, or 0 if it
- * should not learn.  Prepares the tables of the key's collation.
+ * should not learn.  May prepare the tables of the key's collation.
  */
 static int64
 decide(const PtSort *sort)
@@ -215,7 +215,7 @@ decide(const PtSort *sort)
 }
 
 /*
- * Show the key a sample of 'sample' tuples in memory.  Returns false if
+ * Show the key about 'sample' of the tuples in memory.  Returns false if
  * 'sample' is 0.
  */
 static bool
@@ -229,8 +229,8 @@ show_sample(PtSort *sort, int64 sample)
 }
 
 /*
- * The first caller makes a sample for all participants.  Give this sample to
- * the key.  Returns false if there is no sample.
+ * Give the key the sample that the first caller makes for all participants.
+ * Returns false if there is no sample.
  */
 static bool
 share_sample(PtSort *sort)
@@ -263,8 +263,9 @@ share_sample(PtSort *sort)
 /*
  * Continue without learning; returns true if the sort must make words again.
  * Comparing text is cheaper than making words if the tables of the collation
- * are ready, if the sort has a bound, or if there are few keys.  But all
- * participants of a parallel sort must make equal words for equal keys.
+ * are ready, if the sort has a bound, or if there are few keys.  A parallel
+ * sort always makes words, because participants must make equal words for equal
+ * keys.
  */
 static bool
 forgo(PtSort *sort, bool few_keys)

@@ -17,8 +17,8 @@ extern void learning_begin(PtSort *sort);
 
 /*
  * learning_gains returns false if reading the collation's tables would not pay
- * off for the expected number of tuples.  A serial sort would then use the
- * server's abbreviated keys of text, as the server's sort does.
+ * off for the expected number of tuples.  A serial sort would then gain
+ * nothing: it would use the same abbreviated keys of text as the server's sort.
  */
 extern bool learning_gains(const PtSort *sort);
 

@@ -18,16 +18,16 @@
 #include "sort/merge.h"
 
 /*
- * Maximum size of a read buffer.  Longer reads gain nothing, and the last read
- * of a slice may go beyond the slice's end, into another process's slice.
+ * Maximum size of a read buffer.  Longer reads would gain nothing, and the last
+ * read of a slice would read more of the next slice in vain.
  */
 #define MAX_READ_BUFFER (128 * 1024)
 
 /* MergeNode: a node of the tree, with one competing run. */
 typedef struct MergeNode
 {
-	uint64		word;			/* first word of the run's current tuple, or
-								 * the largest word at the run's end */
+	uint64		word;			/* first word of the run's current tuple;
+								 * PG_UINT64_MAX at the run's end */
 	int			run;			/* number of the run; -1 at the run's end */
 } MergeNode;
 
@@ -171,7 +171,7 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 
 /*
  * merge_restart restarts the merge, but reads only the records of run i at
- * positions from[i] to to[i].  The contents of the read buffers remain usable.
+ * positions [from[i], to[i]).  The contents of the read buffers remain usable.
  */
 void
 merge_restart(Merge *merge, const int64 *from, const int64 *to)

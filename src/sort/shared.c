@@ -20,8 +20,9 @@
 #include "utils/wait_event.h"
 
 /*
- * Milliseconds between a waiting leader's checks that its workers still run.  A
- * worker also waits CHECK_MS for termination by a leader that ended.
+ * Milliseconds between a waiting leader's checks that its workers still run.
+ * If the leader abandons the sort, a worker waits CHECK_MS for the leader to
+ * terminate it.
  */
 #define CHECK_MS	1000
 
@@ -179,10 +180,10 @@ look(PtSortShared *shared)
 }
 
 /*
- * Raise an error if the leader's transaction ended: then no process will plan
- * slices or learn.  A leader first terminates the workers that it knows, but
- * may not know all workers: RegisterDynamicBackgroundWorker() can run out of
- * memory after it registered a worker and before it returns the handle.
+ * Raise an error if the leader's transaction ended, because no process will
+ * then plan slices or learn.  The leader first terminates the workers that it
+ * knows, but it may not know all: RegisterDynamicBackgroundWorker() can run out
+ * of memory after it registered a worker and before it returns the handle.
  */
 static void
 check_abandoned(bool abandoned)
@@ -306,7 +307,7 @@ abandon(dsm_segment *segment, Datum arg)
 	SpinLockRelease(&shared->mutex);
 	shared_wake(shared);
 
-	/* distrust the collation here: a worker's error may end the statement */
+	/* a worker's error may end the statement, so distrust the collation here */
 	if (OidIsValid(shared->contradicted))
 		(void) text_rank_distrust(shared->contradicted);
 }
@@ -474,7 +475,7 @@ shared_announce(PtSortShared *shared, int participant, int nruns,
 
 /*
  * Raise an error if the sort cannot have this number of participants.  The
- * caller is the leader's process, which does not join after this check.
+ * caller, the leader's process, must not join after this check.
  */
 static void
 check_participants(PtSortShared *shared, int participants,

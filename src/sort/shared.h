@@ -4,7 +4,7 @@
  *	  Communication between the participants of one parallel sort.
  *
  * The shared block has a fixed part and one slot for each process.  The
- * leader's process is number 0, workers are 1, 2, ...  A process that sorts
+ * leader's process is number 0, and workers are 1, 2, ...  A process that sorts
  * uses its number as its participant number.  A participant announces its runs
  * and statistics in its own slot.  The leader waits for a given number of
  * announcements and then reads the slots, which no longer change.
@@ -19,7 +19,7 @@
 #include "lib/stringinfo.h"
 #include "tape/run.h"
 
-/* ptsort.h describes the first three as ptsort_shared_estimate() etc. */
+/* ptsort.h describes the first three functions, with the prefix ptsort_. */
 extern Size shared_estimate(int processes);
 extern void shared_init(PtSortShared *shared, int processes,
 						dsm_segment *segment);
@@ -47,8 +47,8 @@ extern void shared_wait(PtSortShared *shared, int participants,
 						ParallelContext *workers);
 
 /*
- * shared_wait_for waits until happened() returns true.  The process that makes
- * happened() true calls shared_wake.  'workers' is NULL except in the leader.
+ * shared_wait_for waits until happened() is true.  The process that makes it
+ * true calls shared_wake.  'workers' must be NULL except in the leader.
  */
 extern void shared_wait_for(PtSortShared *shared,
 							bool (*happened) (void *arg), void *arg,

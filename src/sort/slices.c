@@ -8,21 +8,21 @@
  * up to SLICES_EACH slices of at least MIN_SLICE_TUPLES tuples each or, in
  * smaller sorts, up to one slice of at least MIN_SHARE_TUPLES tuples.
  *
- * A *cut* is one place in each run.  In sort order, each tuple before its
- * run's place comes before each tuple after its run's place.  Any tuple t of a
- * run makes a cut: in each run, the cut's place is before the first tuple that
- * does not come before t.  The order is total, because heap TIDs decide
- * between equal keys.  Cuts can therefore fall anywhere, even between equal
- * keys, unless the variant wants equal keys in one slice.
+ * A *cut* is one place in each run.  In sort order, all tuples before these
+ * places come before all tuples after these places.  Any tuple t of a run makes
+ * a cut: in each run, the cut's place is before the first tuple that does not
+ * come before t.  The order is total, because heap TIDs decide between equal
+ * keys.  Cuts can therefore fall anywhere, even between equal keys, unless the
+ * variant wants equal keys in one slice.
  *
  * The tuples that make cuts are quantiles.  The leader estimates the quantiles
  * from the sparse indexes.  Each sample stands for the tuples up to the next
- * sample of its run, so the sorted samples of all runs show the ends of k
- * equal parts of the tuples.  The estimate compares samples by words and then
- * by places within runs, not by images.  The cuts themselves are exact. If a
- * cut falls among many equal keys, the number of tuples before the cut may be
- * too far from the target.  A bisection of the runs' samples then finds a
- * better cut, so the sizes of slices differ by at most 10 % for any data.
+ * sample of its run, so the sorted samples of all runs show where equal parts
+ * of the tuples end.  The estimate compares samples by words and then by places
+ * within runs, not by images.  The cuts themselves are exact.  If a cut falls
+ * among many equal keys, the number of tuples before the cut may be too far
+ * from the target.  A bisection of the runs' samples then finds a better cut,
+ * so the sizes of slices differ by at most 10 % for any data.
  *
  *-------------------------------------------------------------------------
  */
@@ -67,7 +67,7 @@ typedef struct Candidate
 								 * a cut near this candidate */
 } Candidate;
 
-/* Cut: a cut through all runs. */
+/* Cut: one place in each run. */
 typedef struct Cut
 {
 	int64	   *positions;		/* position of the cut in each run */
@@ -310,8 +310,7 @@ improve_cut(PtSort *sort, RunReader *readers, int64 target, int64 tolerance,
 
 		/*
 		 * Exclude the sample just tried, so that the loop ends even if
-		 * comparisons are not transitive.  (If comparisons are transitive,
-		 * the sample numbers in the cut also exclude this sample.)
+		 * comparisons are not transitive.
 		 */
 		if (last.before < target)
 			low[widest] = middle + 1;
@@ -384,7 +383,7 @@ make_cuts(PtSort *sort, RunReader *readers, const Candidate *candidates,
 	return slice;
 }
 
-/* Returns the worthwhile number of slices for this number of tuples. */
+/* Returns the useful number of slices for this number of tuples. */
 static int
 useful_slices(int nslices, int64 tuples)
 {
@@ -395,7 +394,7 @@ useful_slices(int nslices, int64 tuples)
 						 1));
 }
 
-/* Set the starts of all slices except the first: its start is already set. */
+/* Set the starts of all slices except the first, whose start is already set. */
 static void
 plan(PtSort *sort, int nslices)
 {
@@ -425,7 +424,7 @@ plan(PtSort *sort, int nslices)
 	/* the remaining slices are empty: they start after the last tuple */
 	while (slice <= nslices)
 		store_cut(sort, slice++, &end);
-	/* cuts may be out of order, because samples were ordered by words only */
+	/* cuts may be out of order, because samples were sorted without images */
 	qsort_arg(shared_slice(shared, 0), nslices + 1,
 			  (char *) shared_slice(shared, 1) -
 			  (char *) shared_slice(shared, 0), compare_cuts, &nruns);

@@ -3,12 +3,11 @@
  * sortput.c
  *	  Filling a sort: tuples in memory, and initial runs when memory is full.
  *
- * sort_other_memory measures everything in the sort except the entries.  During
- * input, the entries may use the rest of the budget; during a merge, the
- * readers may use it.  Because sort_other_memory measures all memory, learned
- * data, samples, lists of extents and buffers count towards the budget.
- * entries_budget also reserves the write buffer and the memory that learning
- * may need.
+ * sort_other_memory measures everything in the sort except the entries, so
+ * learned data, samples, lists of extents and buffers count towards the budget.
+ * During input, the entries may use the rest of the budget; during a merge, the
+ * readers may use it.  entries_budget also reserves the write buffer and the
+ * memory that learning may need.
  *
  *-------------------------------------------------------------------------
  */
@@ -54,7 +53,7 @@ entries_budget(PtSort *sort)
 				   sort->options.budget / ENTRIES_PART), most);
 }
 
-/* Replace the MemSort of the sort, if any, by an empty MemSort. */
+/* Replace the MemSort of the sort, if any, with an empty MemSort. */
 static void
 begin_memory(PtSort *sort)
 {

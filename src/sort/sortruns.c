@@ -25,7 +25,7 @@
 #define BLOCK_PART			512
 #define MAX_TAPE_BLOCK		(32 * 1024)
 
-/* Part of the budget for the samples of one run, and for those of all runs. */
+/* Part of the budget for a new run's samples, and for all other samples. */
 #define SAMPLES_PART		16
 
 /*
@@ -47,7 +47,7 @@
  */
 #define RUN_MEMORY			((int64) 16 * 1024 * 1024)
 
-/* Maximum number of short runs of all participants together. */
+/* Maximum number of short runs (of RUN_MEMORY bytes) of all participants. */
 #define SHORT_RUNS			32
 
 bool
@@ -222,7 +222,7 @@ merge_memory(const PtSort *sort, MergePurpose purpose)
 	int64		memory = sort->options.budget - sort_other_memory(sort) -
 		SORT_BLOCK;
 
-	/* writing may also grow a list of extents or samples by a block */
+	/* writing may also allocate a block for a list of extents or samples */
 	if (purpose == MERGE_TO_RUN)
 		memory -= sort->write_buffer + RUN_WRITER_MEMORY + SORT_BLOCK;
 	return memory;
@@ -268,8 +268,8 @@ sort_runs_to_leave(const PtSort *sort)
 }
 
 /*
- * Returns the queue index of the first of n runs to merge next.  These are the
- * first runs or, in a stable sort, the neighbouring runs with the fewest bytes.
+ * Returns the queue index of the first of n runs to merge next: the first n
+ * runs or, in a stable sort, the n neighbouring runs with the fewest bytes.
  */
 static int
 first_to_merge(const PtSort *sort, int n)

@@ -394,7 +394,7 @@ perform_worker(PtSort *sort)
 static void
 check_run(PtSort *sort, const RunDesc *desc)
 {
-	/* learning may reduce the number of words; this sort did not learn */
+	/* a run may have fewer words than this sort, if the run's key learned */
 	if (desc->nwords > sort->order.nwords)
 		elog(ERROR, "runs of %d and of %d words cannot be merged",
 			 desc->nwords, sort->order.nwords);

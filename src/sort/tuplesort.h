@@ -134,9 +134,9 @@ extern void sort_note_memory(PtSort *sort);
  * sortput.c
  *
  * sort_reserve may make the key learn, so a caller whose key learns must call
- * sort_reserve before making words.  ptsort's own variants call sort_place
- * (instead of sort_reserve), sort_add (sort_commit) and sort_put_entry
- * (sort_put).  If memory has room, these three functions run inline, so that
+ * sort_reserve before making words.  ptsort's own variants call sort_place,
+ * sort_add and sort_put_entry instead of sort_reserve, sort_commit and
+ * sort_put.  If memory has room, these three functions run inline, so that
  * adding a tuple costs little more than copying it.
  */
 
@@ -153,7 +153,7 @@ extern void sort_commit(PtSort *sort, const uint64 *words);
 
 /*
  * sort_note_put removes the tuples beyond the bound when there are enough of
- * them, and lets the key learn when the sample is large enough.
+ * them, and lets the key learn when enough tuples are in memory.
  */
 extern void sort_note_put(PtSort *sort);
 

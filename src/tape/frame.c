@@ -163,10 +163,11 @@ unpack_column(const FrameColumn column, const char *source, uint64 *entries,
 }
 
 /*
- * frame_pack packs n entries of ncolumns columns, without their rests, and
- * returns the number of bytes used.  'target' has FRAME_MAX_PACKED bytes.
- * Unless NULL, 'trims' has the number of zero bytes that the caller cut off the
- * end of each image.  The caller sets 'size' and 'previous' in the header.
+ * frame_pack packs n entries of ncolumns columns, without the images' rests,
+ * and returns the number of bytes used.  'target' must have FRAME_MAX_PACKED
+ * bytes.  Unless NULL, 'trims' has the number of zero bytes that the caller cut
+ * off the end of each image.  The caller sets 'size' and 'previous' in the
+ * header.
  */
 Size
 frame_pack(char *target, const uint64 *entries, int n, int ncolumns,

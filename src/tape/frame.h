@@ -12,7 +12,7 @@
  *		FrameColumn of each column
  *		the values of the first column, of the second, ...
  *		numbers of zero bytes cut off each image, one byte each, if they vary
- *		the bytes after the first 8 of each image	(the rests)
+ *		the rest of each image: its bytes after the first 8
  *		padding to MAXALIGN
  *
  * Sorted neighbours share the leading bits of their words, and heap TIDs and
@@ -34,10 +34,10 @@
 #define FRAME_MAX_COLUMNS	(PTSORT_MAX_WORDS + 1)
 
 /*
- * Maximum number of stored bit ranges of a value: the bits that vary, without
- * the longest gap between them.  A heap TID has a gap between its block number
- * and its offset number.  Leaving out this gap makes temporary files smaller;
- * leaving out a second gap saves nothing.
+ * Number of bit ranges that a column stores: the bits that vary, before and
+ * after the longest gap between them.  A heap TID has a gap between its block
+ * number and its offset number.  Leaving out this gap makes temporary files
+ * smaller; leaving out a second gap saves nothing.
  */
 #define FRAME_RANGES	2
 

@@ -21,8 +21,8 @@
 #include "util.h"
 
 /*
- * A frame is full when its rests (frame.h) have FRAME_RESTS bytes.  While a
- * frame has fewer than FRAME_MIN_ENTRIES images, its rests may grow to
+ * A frame is full when the rests of its images (frame.h) have FRAME_RESTS
+ * bytes.  Below FRAME_MIN_ENTRIES images, however, the rests may grow to
  * STAGE_RESTS bytes, so that the header is not too large a part of the frame.
  */
 #define FRAME_RESTS		3072
@@ -156,7 +156,7 @@ add_sample(RunWriter *writer, const uint64 *words)
 	writer->until_sample = writer->sample_every - 1;
 }
 
-/* Write a frame of n entries and their rests. */
+/* Write a frame of n entries and the rests of their images. */
 static void
 write_frame(RunWriter *writer, const uint64 *entries, int n, const char *rests,
 			Size rest_bytes)
@@ -443,7 +443,7 @@ raise_damaged(int64 offset)
 					(long long) offset)));
 }
 
-/* Compute where each rest of a frame begins and ends. */
+/* Compute where the rest of each image in the frame begins and ends. */
 static void
 find_rests(RunReader *reader, const char *rests, Size rest_bytes)
 {
@@ -617,10 +617,10 @@ step_back(RunReader *reader)
 }
 
 /*
- * run_previous makes the tuple before the current position the current tuple,
- * but does not move: run_next still returns the tuple after that position.
- * With 'step', the reader first moves back over one tuple.  Returns false if
- * there is no previous tuple.
+ * run_previous loads the tuple before the current position, but does not move:
+ * run_next still returns the tuple after that position.  With 'step', the
+ * reader first moves back over one tuple.  Returns false if there is no
+ * previous tuple.
  */
 bool
 run_previous(RunReader *reader, bool step)

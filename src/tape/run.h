@@ -7,11 +7,11 @@
  * time and assembles each image, so that its caller gets the whole image, as
  * written, at a MAXALIGNed address.
  *
- * A *position* is a place between two records.  One integer holds the offset of
- * a frame, where reading can start, and the number of a record in that frame.
- * In one run, a later place has a larger position.  (The end of a frame and
- * the start of the next frame are one place with two positions.  A record's own
- * position, see run_current, has the offset of the record's frame.)
+ * A *position* is an integer for a place between two records.  It holds the
+ * offset of a frame, where reading can start, and the number of a record in
+ * that frame.  In one run, a later place has a larger position.  (The end of a
+ * frame and the start of the next frame are one place with two positions.
+ * run_current returns the position in the current record's frame.)
  *
  * Zero bytes in place of a frame's header mean that the next frame begins at
  * the start of the next block (see splice.c).
@@ -65,7 +65,7 @@ typedef struct RunDesc
 	int64		last_frame;		/* size of the last frame in bytes */
 	int64		largest_frame;	/* size of the largest frame in bytes */
 	int64		largest_image;	/* size of the largest image; 0 if inline */
-	int			nwords;			/* words of each tuple */
+	int			nwords;			/* number of words of each tuple */
 	bool		words_by_tables;	/* a collation's tables made the words */
 	bool		stable;			/* equal tuples are in their input order */
 	TapeExport	tape;			/* valid after run_export */

@@ -44,7 +44,7 @@
 #include "utils/resowner.h"
 #include "utils/wait_event.h"
 
-/* Maximum size of one file of the operating system, as in buffile.c. */
+/* Maximum size of a segment: one operating system file, as in buffile.c. */
 #define SEGMENT_BYTES	((int64) 0x40000000)
 
 struct TapeFile
@@ -534,12 +534,12 @@ tape_import(SharedFileSet *fileset, int participant, Tape *beside,
 }
 
 /*
- * tape_begin_read prepares for reading.  'read_buffer' is the size of one read
- * in bytes: at most the whole tape, and at least one block.  'slack' is
- * additional room for the unread part of a record when a read refills the
- * buffer.  If the unread part is longer than the slack, the next read is one
- * block shorter, or the buffer grows.  'recycle' has no effect on an imported
- * tape: its blocks belong to a process that would not know that they are free.
+ * tape_begin_read prepares for reading.  One read gets about 'read_buffer'
+ * bytes: at least one block, and at most the whole tape.  'slack' is additional
+ * room for the unread part of a record when a read refills the buffer.  If the
+ * unread part is longer than the slack, the next read is one block shorter, or
+ * the buffer grows.  'recycle' has no effect on an imported tape: its blocks
+ * belong to a process that would not know that they are free.
  */
 void
 tape_begin_read(Tape *tape, Size read_buffer, Size slack, bool recycle)

@@ -116,8 +116,8 @@ extern void tape_close(Tape *tape);
 /*
  * tape_read returns the address of 'size' bytes of the stream from 'offset' on.
  * The address is valid until the next call on this tape, and has the same
- * alignment (up to MAXALIGN) as the offset.  With 'recycle', an offset must not
- * be below the offset of the last call, nor beyond the block of that call's
+ * alignment (up to MAXALIGN) as the offset.  With 'recycle', an offset must be
+ * neither below the offset of the last call nor beyond the block of that call's
  * last byte.
  */
 static inline const char *
