@@ -20,7 +20,7 @@
 
 /*
  * BuildInfo: what the leader tells the workers.  The flags are copies of the
- * flags in the leader's IndexInfo; the catalogs may have different values.
+ * flags in the leader's IndexInfo, because the catalogs may have other values.
  */
 typedef struct BuildInfo
 {

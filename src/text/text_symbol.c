@@ -23,7 +23,7 @@
 /* All symbols are below this number. */
 #define MAX_SYMBOLS		TEXT_MODEL_MAX_SYMBOLS
 
-/* Maximum number of weights per first symbol; no pair equals PAIR_VARIES. */
+/* Maximum weights per first symbol, so that no pair equals PAIR_VARIES. */
 #define MAX_SHARING		(MAX_SYMBOLS - 2)
 
 /* Empty the tables of characters. */

@@ -58,8 +58,8 @@ typedef struct TupleState
 	const char *row_before;		/* address of the caller's last row */
 
 	/*
-	 * Values of the tuple that the caller puts: of all key columns if there
-	 * is a bound; otherwise of the key columns that the words represent.
+	 * Key values of the tuple that the caller puts: all if there is a bound,
+	 * otherwise only those that the words represent.
 	 */
 	int			nvalues;
 	AttrNumber	last_attnum;	/* largest attnum of these values */
