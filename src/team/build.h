@@ -53,7 +53,7 @@ extern void build_init(Build *build, const TeamKind *kind,
 					   Size info_size);
 
 /*
- * build_run launches up to 'workers' workers, and returns after they ended.
+ * build_run launches up to 'workers' workers, and returns after they end.
  * All participants scan, sort and, if team.slices is true, read slices.
  */
 extern void build_run(Build *build, int workers);

@@ -509,8 +509,8 @@ text_code_import(TextCode *code, const char *source, Size length)
  */
 
 /*
- * Choose the prefix: the sample's common prefix, up to the last character
- * whose symbol does not depend on the next character.
+ * Choose the prefix: it is common to nearly all strings of the sample, and ends
+ * after a character whose symbol does not depend on the next character.
  */
 static void
 learn_prefix(TextCode *code)
