@@ -8,8 +8,8 @@
  * the root line pointers of heap-only tuples.  Then, for each index in turn,
  * this file reads the values from the page and calls the index's callback.
  *
- * The scan judges the whole page before it emits a tuple.  So if a tuple needs a
- * warning or a wait, because another transaction is inserting or deleting it,
+ * The scan judges the whole page before it emits a tuple.  So if a tuple needs
+ * a warning or a wait, because another transaction is inserting or deleting it,
  * the server's own scan can process the page instead.  (Most tables have no
  * tuple of this kind, because the build's lock excludes other writers.
  * Exceptions are tables whose writers release their locks before they commit.)

@@ -12,7 +12,8 @@
  * contexts need counts of symbols.  Therefore the caller counts in two passes.
  * The model takes up to 304 kB.  With less memory, fewer contexts get tables;
  * with even less, only contexts of one symbol get tables.  With very little
- * memory there is a single table.  Words from smaller models decide fewer comparisons.
+ * memory there is a single table.  Words from smaller models decide fewer
+ * comparisons.
  *
  * Both passes keep counts of 16 bits in the memory of the model.  The first
  * pass counts contexts in 'tables'.  A count stops at the maximum, which is

@@ -9,8 +9,8 @@
  *
  * ptsort counts the weights in a part of the sample, and gives symbols of their
  * own to as many frequent weights as possible.  Bisection finds the number of
- * these weights only approximately: giving one more weight its own symbol may
- * split a group that shares a symbol, or save a symbol.
+ * these weights: if one more weight gets a symbol of its own, the weights
+ * together never need fewer symbols.
  *
  *-------------------------------------------------------------------------
  */
