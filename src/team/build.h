@@ -20,7 +20,7 @@
 
 /*
  * BuildInfo: what the leader tells the workers.  The flags are copies of the
- * flags in the leader's IndexInfo; the catalogs may have different values.
+ * flags in the leader's IndexInfo, because the catalogs may have other values.
  */
 typedef struct BuildInfo
 {
@@ -53,7 +53,7 @@ extern void build_init(Build *build, const TeamKind *kind,
 					   Size info_size);
 
 /*
- * build_run launches up to 'workers' workers, and returns after they ended.
+ * build_run launches up to 'workers' workers, and returns after they end.
  * All participants scan, sort and, if team.slices is true, read slices.
  */
 extern void build_run(Build *build, int workers);

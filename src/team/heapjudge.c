@@ -5,10 +5,10 @@
  *
  * This file follows the rules of the server's heapam_index_build_range_scan()
  * and heapam_relation_copy_for_cluster(), but locks each page once, in shared
- * mode, where the server locks it for each tuple.  After the release of this
- * lock, the pin suffices for reading the tuples: no process removes or moves
- * tuples of a pinned page.  Other processes may change hint bits and xmax and
- * add line pointers, but the callers read none of these.
+ * mode, where the server locks it for each tuple.  Reading the tuples later
+ * needs only the pin, not the lock: no process removes or moves tuples of a
+ * pinned page.  Other processes may change hint bits and xmax and add line
+ * pointers, but the callers read none of these.
  *
  * If a page is in no buffer, heapread.c may provide a copy, which needs no
  * lock.  If the hint bits do not prove that all tuples of the copy are live,
@@ -31,8 +31,8 @@
  * is too large for the processor's caches, so a scan spends most of its time
  * waiting for memory.
  *
- * Returns the last offset of the page.  Callers must use this result, because
- * gcc 12 drops calls of a function that only prefetches.
+ * Returns the last offset of the page.  Callers must use this result; otherwise
+ * gcc 12 drops the call, as if the function had no effect.
  */
 static inline OffsetNumber
 prefetch_tuples(const HeapJudge *judge)

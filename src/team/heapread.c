@@ -9,29 +9,29 @@
  * pages from the table's file into private memory, many pages with one system
  * call.  The memory fits in the processor's cache.
  *
- * A copy is correct if the block is in no buffer.  A page with unwritten
- * changes is in a buffer, and a process must read a page into a buffer before
- * it can change the page.  The server relies on these facts, too, when it reads
- * a block.  To keep the blocks out of buffers during the copy, the copying
- * process locks the blocks' partitions of the buffer mapping in shared mode.
- * Under these locks it copies the unbuffered blocks.  It acquires the locks in
+ * A copy is correct if the page is in no buffer.  A page with unwritten changes
+ * is in a buffer, and a process must read a page into a buffer before it can
+ * change the page.  The server, too, relies on these facts when it reads a
+ * page.  To keep the pages out of buffers during the copy, the copying process
+ * locks the pages' partitions of the buffer mapping in shared mode.  Under
+ * these locks it copies the unbuffered pages.  It acquires the locks in
  * ascending order, as the server does (BufferAlloc, DropRelationBuffers).
  *
- * Other processes need these locks in exclusive mode for each page that they
- * read into a buffer.  So the copying process must not wait for the device
- * while it holds the locks, and copies only blocks that are in the system's
- * cache (RWF_NOWAIT).  It stops copying for a while if another process waits
- * for one of these locks.  The server's own functions read all other pages:
+ * Other processes need these locks in exclusive mode to read pages into
+ * buffers.  So the copying process must not wait for the device while it holds
+ * the locks, and copies only pages that are in the system's cache (RWF_NOWAIT).
+ * It stops copying for a while if another process waits for one of these locks.
+ * The server's own functions read all other pages:
  *
- * - blocks that are in a buffer, or not in the system's cache
+ * - pages that are in a buffer, or not in the system's cache
  * - pages whose checksum or header is wrong: the server reports or repairs them
  * - pages on which the scan must set hint bits (heapread_pin)
  * - pages of tables in local buffers, and of tables so small that the server's
  *	 scan would leave them in shared buffers for the next query
  *
  * On 17 and later the server's scan has a stream that reads ahead.  A scan that
- * began to use the stream cannot leave it.  So after the first block outside
- * the system's cache, the scan reads all following blocks from the stream.
+ * began to use the stream cannot leave it.  So after the first page outside the
+ * system's cache, the scan reads all following pages from the stream.
  *
  *-------------------------------------------------------------------------
  */
@@ -89,8 +89,8 @@ struct HeapReader
 	char	   *pages;			/* memory for BATCH pages */
 
 	int			pause;			/* batches left to read without copying */
-	int			last_pause;		/* batches of the last pause for waiters; 0 if
-								 * no process waited after that pause */
+	int			last_pause;		/* last pause for waiters, in batches; 0 if no
+								 * process waited after that pause */
 
 	OpenSegment segment;		/* open segment of the file, if any */
 };
@@ -237,8 +237,8 @@ lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
 /*
  * Release the locks of lock_blocks.  Sets others_wait if another process waits
  * for one of these locks.  The function reads each lock's list of waiters
- * without locking the list.  A wrong value causes a needless pause, or delays
- * a pause by one batch.
+ * without locking the list, so others_wait may be wrong.  A wrong value causes
+ * a needless pause, or delays a pause by one batch.
  */
 static void
 unlock_partitions(HeapReader *reader, const int *partitions, int n)
@@ -379,7 +379,7 @@ heapread_begin(HeapScanDesc scan, int shares)
 	HeapReader *reader = palloc0(sizeof(HeapReader));
 
 	reader->scan = scan;
-	/* the first block initializes what has_share reads */
+	/* at least 1: fetching the first block initializes what has_share reads */
 	reader->most = shares > 0 && scan->rs_nblocks <= SMALL_TABLE ?
 		Max(scan->rs_nblocks / shares, 1) : InvalidBlockNumber;
 	reader->buffer = InvalidBuffer;
@@ -391,11 +391,11 @@ heapread_begin(HeapScanDesc scan, int shares)
 }
 
 /*
- * Begin a pause in copying if more than half of the last batch's copies were
- * useless.  Most are useless in the first scan of a newly loaded table: that
- * scan must set hint bits on every page.  Also begin a pause if other processes
- * waited for the last batch's locks, because those processes read pages, too.
- * If processes wait again after this pause, the next pause is twice as long.
+ * Begin a pause in copying if the copies of more than half of the last batch
+ * were useless, because heapread_pin replaced them.  This happens in a newly
+ * loaded table's first scan, which must set hint bits on every page.  Also
+ * begin a pause if other processes waited for the last batch's locks.  If
+ * processes wait again after this pause, the next is about twice as long.
  */
 static void
 begin_pause(HeapReader *reader)

@@ -8,11 +8,11 @@
  * the root line pointers of heap-only tuples.  Then, for each index in turn,
  * this file reads the values from the page and calls the index's callback.
  *
- * The scan emits no tuple before it judged the whole page.  So if a tuple needs
+ * The scan judges the whole page before it emits a tuple.  So if a tuple needs
  * a warning or a wait, because another transaction is inserting or deleting it,
- * the server's own scan can process the page.  (Most tables have no tuple of
- * this kind, because the build's lock excludes other writers.  Exceptions are
- * tables whose writers release their locks before they commit.)
+ * the server's own scan can process the page instead.  (Most tables have no
+ * tuple of this kind, because the build's lock excludes other writers.
+ * Exceptions are tables whose writers release their locks before they commit.)
  *
  * This file itself judges recently dead tuples, and tuples that the build's own
  * transaction inserted or deleted, because judging them needs no waiting.

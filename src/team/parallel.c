@@ -387,7 +387,7 @@ parallel_run(const PtParallelRequest *request)
 	return &self->parallel;
 }
 
-/* Make the result, in the current memory context. */
+/* Make the result of parallel_end, in the current memory context. */
 static PtParallelResult *
 make_result(const Team *team)
 {

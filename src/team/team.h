@@ -19,11 +19,12 @@
  *		team_finish
  *		team_leave
  *
- * If an earlier team wrote the runs (Team.stored), a team puts no tuples and
- * begins with the second sort.  If the participants do not read slices, only
- * the leader has a second sort.  A team without workers has no segment: the
- * leader's memory contains the state that processes would share.  The only sort
- * of this team has the role PTSORT_SERIAL, unless the leader reads stored runs.
+ * A participant's second sort reads the runs of all first sorts.  If an earlier
+ * team wrote the runs (Team.stored), a team puts no tuples and begins with the
+ * second sort.  If the participants do not read slices, only the leader has a
+ * second sort.  A team without workers has no segment: the leader's memory
+ * contains the state that processes would share.  The only sort of this team
+ * has the role PTSORT_SERIAL, unless the leader reads stored runs.
  *
  *-------------------------------------------------------------------------
  */

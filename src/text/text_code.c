@@ -29,10 +29,9 @@
 #include "utils/memutils.h"
 
 /*
- * Shares of the memory limit for learning.  The tables get a larger part of
- * TEXT_MODEL_MEMORY than the sample gets of TEXT_SAMPLE_MEMORY, because the
- * tables distinguish more strings than a larger sample would.  Choosing symbols
- * uses the model's share.
+ * Shares of the memory limit for learning.  A low limit reduces the sample by a
+ * larger factor than the tables, because larger tables distinguish more strings
+ * than a larger sample would.  Choosing symbols uses the model's share.
  */
 #define SAMPLE_LIMIT(limit)		Min((limit) / 2, TEXT_SAMPLE_MEMORY)
 #define MODEL_LIMIT(limit)		Min((limit) / 8 * 3, TEXT_MODEL_MEMORY)
@@ -117,7 +116,7 @@ struct TextCode
 	TextPrefix	prefix;
 	TextSymbols *symbols;		/* symbols of the collation's weights */
 	TextModel  *model;			/* 'symbols' and 'model' are NULL before
-								 * learning, and if 'plain' */
+								 * learning, and if 'plain' is true */
 	TextSample	sample;
 	TextMemo   *memo;			/* words of short strings; NULL before the
 								 * first short string */
@@ -510,8 +509,8 @@ text_code_import(TextCode *code, const char *source, Size length)
  */
 
 /*
- * Choose the prefix: the sample's common prefix, up to the last character
- * whose symbol does not depend on the next character.
+ * Choose the prefix: it is common to nearly all strings of the sample, and ends
+ * after a character whose symbol does not depend on the next character.
  */
 static void
 learn_prefix(TextCode *code)

@@ -19,9 +19,9 @@
  *
  * The elements of a character may depend on its neighbours:
  *
- * contractions			"ch" in Czech, or a letter that depends on characters
- *						before it; ucol_getContractionsAndExpansions() returns
- *						all contractions
+ * contractions			several characters have elements of their own, as "ch"
+ *						has in Czech, or a letter depends on characters before
+ *						it; ucol_getContractionsAndExpansions() returns both
  * marks				characters with a combining class may be between the
  *						parts of a contraction, or change places if the
  *						collation normalizes
@@ -82,7 +82,7 @@ enum
 /* Maximum length of a contraction that ICU returns, in UTF-16 units. */
 #define MAX_CONTRACTION 64
 
-/* Weights up to this one belong to separators of parts of a string. */
+/* Weight of U+FFFE; "shifted" handling ignores only weights above this one. */
 #define SEPARATOR_WEIGHT	0x02000000
 
 /* ICU's fast path for Latin covers code points below this one. */
@@ -466,8 +466,8 @@ note_contraction(IcuCollation *icu, const UChar *string, int length)
 }
 
 /*
- * Returns the first byte of a text's sort key.  Returns -1 unless the key's
- * only primary weight matches 'weight' in all bytes after the first.
+ * Returns the first byte of a text's sort key; -1 unless the key has only one
+ * primary weight, which must equal 'weight' in all bytes after the first.
  */
 static int
 key_first_byte(const IcuCollation *icu, const UChar *string, int length,

@@ -10,9 +10,10 @@
  * Memory.  A count for each symbol in each context of two symbols would take 4
  * MB for printable ASCII.  But only some contexts get a table, and only these
  * contexts need counts of symbols.  Therefore the caller counts in two passes.
- * The model takes 300 kB.  With less memory, fewer contexts get tables; with
- * even less, only contexts of one symbol get tables.  With very little memory
- * there is a single table.  Words from smaller models decide fewer comparisons.
+ * The model takes up to 304 kB.  With less memory, fewer contexts get tables;
+ * with even less, only contexts of one symbol get tables.  With very little
+ * memory there is a single table.  Words from smaller models decide fewer
+ * comparisons.
  *
  * Both passes keep counts of 16 bits in the memory of the model.  The first
  * pass counts contexts in 'tables'.  A count stops at the maximum, which is
@@ -152,7 +153,7 @@ text_sample_import(TextSample *sample, const char *source, Size bytes)
 
 struct TextCounts
 {
-	TextModel  *model;			/* 'tables' and 'parts' hold counts */
+	TextModel  *model;			/* its 'tables' and 'parts' hold counts */
 	Size		limit;
 	TextContext context;
 	bool		one;			/* true if each context of one symbol has a

@@ -22,7 +22,8 @@
  * the common prefix, after the last byte that is always an element of its own.
  *
  * If the first pass leaves two strings equal, text_pass.c makes the later
- * passes.  For ICU's collations, ICU itself compares these two strings.
+ * passes for the C library's collations.  In ICU's collations, ICU itself
+ * compares these two strings.
  *
  * A rank is a primary weight as a number; text_code.c makes words from ranks.
  * Weights are encoded like characters in UTF-8, so no weight is a prefix of
@@ -477,10 +478,10 @@ text_rank_is_ready(TextRanks *ranks, bool read)
  * Comparing values
  *
  * Neighbours in an index often share long prefixes, and strcoll() processes the
- * whole prefix.  ptsort calls strcoll() only where the tables do not prove its
- * result.  ICU skips shared prefixes itself, but ptsort's comparison by ICU's
- * tables is still faster than ICU's own.  The collation "C" compares bytes.
- * citext and name keep their own comparisons.
+ * whole prefix.  So ptsort calls strcoll() only where the tables do not prove
+ * its result.  ICU skips shared prefixes itself, but ptsort's comparison by
+ * ICU's tables is still faster than ICU's own.  The collation "C" compares
+ * bytes.  citext and name keep their own comparisons.
  *
  * Anyone can write a locale.  The server once assumed that strxfrm() agrees
  * with strcoll(), and some locales of some C libraries corrupted indexes

@@ -9,8 +9,8 @@
  *
  * ptsort counts the weights in a part of the sample, and gives symbols of their
  * own to as many frequent weights as possible.  Bisection finds the number of
- * these weights only approximately: giving one more weight its own symbol may
- * split a group that shares a symbol, or save a symbol.
+ * these weights: if one more weight gets a symbol of its own, the weights
+ * together never need fewer symbols.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +23,7 @@
 /* All symbols are below this number. */
 #define MAX_SYMBOLS		TEXT_MODEL_MAX_SYMBOLS
 
-/* Maximum number of weights per first symbol; no pair equals PAIR_VARIES. */
+/* Maximum weights per first symbol, so that no pair equals PAIR_VARIES. */
 #define MAX_SHARING		(MAX_SYMBOLS - 2)
 
 /* Empty the tables of characters. */

@@ -26,8 +26,9 @@
  * orders their elements' concatenated primary weights.
  *
  * ptsort uses no tables of any other form, and no tables of other C libraries.
- * (musl has none: its strcoll() compares bytes in all locales.  But only tables
- * could prove the order in later releases of musl, so ptsort calls strcoll().)
+ * (musl has none: its strcoll() compares bytes in all locales.  Later releases
+ * of musl may differ, and without tables ptsort could not notice this, so it
+ * calls strcoll().)
  *
  *-------------------------------------------------------------------------
  */

@@ -10,8 +10,8 @@
  * the concatenated ranks of its units.
  *
  * A cache holds ICU's data about characters and short units.  On a collision, a
- * new entry replaces the old one, so the cache does not grow.  All sorts of a
- * process share the cache.
+ * new entry replaces the old one, so the cache does not grow.  Later sorts of
+ * the process use the same cache.
  *
  *-------------------------------------------------------------------------
  */

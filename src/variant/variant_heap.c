@@ -148,7 +148,7 @@ heap_compare(const void *a, const void *b, void *arg)
 	return ItemPointerCompare(&left.t_self, &right.t_self);
 }
 
-/* Finds the key's string.  Images do not contain the values of expressions. */
+/* Finds the key's string. */
 static bool
 heap_string(const void *image, KeyString *string, void *arg)
 {
@@ -159,7 +159,7 @@ heap_string(const void *image, KeyString *string, void *arg)
 	Datum		value;
 
 	if (state->estate)
-		return false;
+		return false;			/* images lack the values of expressions */
 	as_heap_tuple(image, &tuple);
 	value = heap_getattr(&tuple, state->info->ii_IndexAttrNumbers[column],
 						 state->desc, &isnull);

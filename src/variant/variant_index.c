@@ -461,7 +461,7 @@ put_short(IndexSort *state, PtSort *sort, ItemPointer tid, Datum value,
 	if (tuple == NULL)
 		return false;
 	aligned = MAXALIGN(sizeof(IndexTupleData) + VARSIZE_SHORT(string));
-	/* zero the tuple's end first, then copy the value */
+	/* zero the last word first: the padding after the value stays zero */
 	memset((char *) tuple + aligned - MAXIMUM_ALIGNOF, 0, MAXIMUM_ALIGNOF);
 	pt_copy(tuple + 1, string, VARSIZE_SHORT(string));
 	tuple->t_info = INDEX_VAR_MASK | aligned;

@@ -58,8 +58,8 @@ typedef struct TupleState
 	const char *row_before;		/* address of the caller's last row */
 
 	/*
-	 * Values of the tuple that the caller puts: of all key columns if there
-	 * is a bound; otherwise of the key columns that the words represent.
+	 * Key values of the tuple that the caller puts: all if there is a bound,
+	 * otherwise only those that the words represent.
 	 */
 	int			nvalues;
 	AttrNumber	last_attnum;	/* largest attnum of these values */
@@ -253,7 +253,7 @@ static const SortVariant tuple_variant = {
 	.head_bytes = sizeof(((MinimalTuple) NULL)->t_len),
 };
 
-/* Find out which values a put needs, and how far to deform tuples for them. */
+/* Set the fields that say which key values the put functions read. */
 static void
 find_keys(TupleState *state, bool bound)
 {
@@ -301,7 +301,7 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 						  state->key->nwords, context, options);
 }
 
-/* Get from a tuple the values that a put needs. */
+/* Read the first nvalues key values of a tuple. */
 static inline void
 tuple_values(TupleState *state, HeapTuple tuple)
 {
@@ -319,7 +319,7 @@ slot_heap_tuple(TupleTableSlot *slot)
 	return NULL;
 }
 
-/* Get from a slot the values that a put needs. */
+/* Read the first nvalues key values of a slot. */
 static inline void
 slot_values(TupleState *state, TupleTableSlot *slot)
 {
