@@ -29,13 +29,14 @@
  *	   sorted runs to temporary files and describes them in the shared block.
  *	4. leader: begin with role PTSORT_LEADER, and set .participants to the
  *	   number of participants in step 3 (launched workers, plus one if the
- *	   leader took part).  perform waits for the participants' runs; get
- *	   returns the merged stream; end.  Instead of step 4, all processes may
- *	   merge: the leader begins with role PTSORT_SLICE_LEADER and .participants
- *	   as above, and the workers begin with role PTSORT_SLICE.  Each process
- *	   calls perform.  Until no slice is left, the process claims a slice with
- *	   ptsort_next_slice() and gets the slice's tuples.  In the order of their
- *	   numbers, the slices form the merged stream.
+ *	   leader took part).  Perform, get ..., end.  perform waits for the
+ *	   participants' runs, and get returns the merged stream.  Instead of step
+ *	   4, all processes may merge: the leader begins with role
+ *	   PTSORT_SLICE_LEADER and .participants as above, and the workers begin
+ *	   with role PTSORT_SLICE.  Each process calls perform, and then claims
+ *	   slices with ptsort_next_slice() until no slice is left.  It gets all
+ *	   tuples of a slice before it claims the next slice.  In the order of
+ *	   their numbers, the slices form the merged stream.
  *	5. leader: destroy the segment after step 4.  The server removes the
  *	   temporary files when the last process detaches from the segment.
  *
@@ -58,11 +59,12 @@
  *	 the leader's variables: pass the worker its data in arg, or in shared
  *	 memory.
  * - An error in a worker's callback raises an error in the leader, and so does
- *	 the death of a worker.  A user may cancel the leader at any time.
+ *	 the death of a worker.  If a user cancels the leader, the server ends the
+ *	 workers.
  * - Every callback runs in a memory context of the sort.  ptsort never resets
  *	 this context, and deletes it at the end.  A callback that ptsort calls for
- *	 each row must free its allocations, or make them in a context of yours that
- *	 you reset.
+ *	 each row must free what it allocates, or allocate in a context of your own
+ *	 that you reset.
  * - While there are workers, all callbacks run in the server's parallel mode:
  *	 no process may change catalogs, get a transaction ID or start another
  *	 parallel operation.
@@ -86,13 +88,13 @@
  *	 them.  The result is the same for every budget and every number of
  *	 participants.
  * - begin creates a child of the current memory context, and the sort
- *	 allocates everything there.  put copies its argument.  Do not free the
- *	 result of get.  put itself leaves nothing in the current context, but
- *	 functions of the data type may leave memory there.  Unless you wrote those
- *	 functions, reset the context now and then.
+ *	 allocates everything in that child.  put copies its argument.  Do not free
+ *	 the result of get.  put itself leaves nothing in the current context, but
+ *	 functions of the data type may leave memory there: reset the current
+ *	 context now and then.
  * - A pointer that get returns is valid until the next call on that sort.
- * - With forward = false, get reads backward; the sort needs random access.
- *	 get then returns the tuple before the tuple that it returned last, or the
+ * - With forward = false, get reads backward, which needs random_access.  get
+ *	 then returns the tuple before the tuple that it returned last, or the
  *	 last tuple of the result if the previous get reached the end.
  * - A PtSort belongs to one process, and is not thread-safe.
  *
@@ -168,8 +170,8 @@ typedef struct PtSortOptions
 								 * long wait */
 	int64		expected_tuples;	/* estimated number of tuples of this
 									 * sort; 0: unknown.  Affects only speed:
-									 * ptsort skips steps that cost more than
-									 * they save with this number */
+									 * ptsort skips steps that would cost more
+									 * than they save in a sort of this size */
 	int64		bound;			/* SERIAL only, not for unique indexes: get
 								 * returns only the first 'bound' tuples in
 								 * order, and the sort may drop the others; 0:
@@ -192,8 +194,8 @@ typedef enum PtSortMethod
 
 /*
  * PtSortStats: what one sort object did, including its sorts before the last
- * reset.  Counts and times are totals of all its sorts; the other fields are
- * the maximum of any one sort.  EXPLAIN shows temp_bytes for the two external
+ * reset.  peak_memory, temp_bytes and method are maxima over all of its sorts;
+ * the other fields are totals.  EXPLAIN shows temp_bytes for the two external
  * methods, and peak_memory for the other methods.
  */
 typedef struct PtSortStats
@@ -202,7 +204,8 @@ typedef struct PtSortStats
 								 * tuples in all runs */
 	int64		runs;			/* runs written, initial and merged */
 	int64		run_bytes;		/* size of the runs that this participant left
-								 * behind; SERIAL: of all runs written */
+								 * behind; SERIAL: size of all runs
+								 * written */
 	int64		comparisons;	/* comparisons by the caller's operators */
 	int64		peak_memory;	/* maximum memory that the sort held */
 	int64		temp_bytes;		/* maximum size of the temporary files */

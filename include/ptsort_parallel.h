@@ -48,13 +48,13 @@
  * may extend the index at the same time, so each must take the relation's
  * extension lock.  The access method contrib/ptsort_am is an example.
  *
- * THE RESULT is a stream or slices.  The leader reads a stream after
- * ptsort_parallel() returns (see the first example), all at once or one tuple
- * at a time.  All participants read slices at the same time, in your callback
- * read_slices.  ptsort_slice_start() returns a slice's place in the result.
+ * THE RESULT is a stream or slices.  The leader reads a stream, all at once or
+ * one tuple at a time, after ptsort_parallel() returns (see the first example).
+ * All participants read slices at the same time, in your callback read_slices.
+ * ptsort_slice_start() returns a slice's place in the result.
  *
- * ptsort calls the callbacks from top to bottom.  The callbacks in the right
- * column run in the leader and, at the same time, in every worker:
+ * ptsort calls the callbacks of this table from top to bottom.  The callbacks
+ * in the right column run in the leader and, at the same time, in every worker:
  *
  *		leader						every participant
  *		shared_size, shared_init
@@ -65,9 +65,9 @@
  * workers, the leader is the only participant, and the sort that it fills is
  * also the sort that it reads.
  *
- * ptsort launches no worker in a parallel worker, while a parallel query runs,
- * without a postmaster, or if no shared memory segment is available.  It
- * launches no worker for a temporary table, or if another extension forbids
+ * ptsort launches no worker in a parallel worker, during a parallel query, or
+ * without a postmaster.  It launches no worker if no shared memory segment is
+ * available, if the table is temporary, or if another extension forbids
  * parallel scans of the table (for example because the table's access method
  * does not support them).  max_parallel_workers and max_worker_processes limit
  * the number of workers.  The result does not depend on the number of workers.
@@ -155,9 +155,9 @@ typedef struct PtParallelOps
 	/*
 	 * In every participant, once: put this participant's share of the tuples
 	 * that do not come from the table.  You decide how to divide these
-	 * tuples.  Fewer processes may start than you requested: divide by the
-	 * participant's number only if 'participants' is exact enough for you;
-	 * otherwise use a counter in shared memory.
+	 * tuples.  Fewer processes may start than you requested: let the number
+	 * of the participant select its share only if 'participants' is exact
+	 * enough for you; otherwise use a counter in shared memory.
 	 */
 	void		(*fill) (PtParallel *parallel, PtSort *sort);
 

@@ -66,7 +66,7 @@ typedef struct PtSortVariant
 {
 	const char *name;			/* in messages, for example "index tuple" */
 
-	/* True if images are inline: 8 bytes, and all callbacks are NULL. */
+	/* True if images are inline; then all callbacks must be NULL. */
 	bool		inline_image;
 
 	/* Return an image's size in bytes; read only the image's first 8 bytes. */
@@ -90,7 +90,7 @@ typedef struct PtSortVariant
 
 /*
  * ptsort_begin starts a sort of images of 'variant', with keys of nwords
- * words.  The sort passes 'state' to the callbacks.  'context' has the state
+ * words.  The sort passes 'state' to the callbacks.  'context' holds the state
  * and becomes the parent of all the sort's memory; ptsort_end() deletes it.
  * Everything in 'context' counts towards the budget.  Without a state,
  * 'context' may be NULL: the sort then creates a context.
@@ -116,7 +116,7 @@ ptsort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
  * ptsort_reserve returns a MAXALIGNed place of 'size' bytes in the sort, with
  * undefined contents.  Make an image there instead of having ptsort_put copy
  * it; an inline image has 8 bytes.  Between reserve and commit, only make the
- * image and its words.  If you fail to make both, the sort is as if you had not
+ * image and its words.  If you cannot make them, the sort is as if you had not
  * called reserve: put another tuple, perform, or end the sort.  After an error
  * in reserve or commit itself you can only end the sort, unless the error
  * reports a wrong call.
@@ -128,9 +128,9 @@ ptsort_reserve(PtSort *sort, Size size)
 }
 
 /*
- * ptsort_commit adds an image and its words.  The image is in the place that
- * ptsort_reserve returned last, and must have the reserved size.  Raises an
- * error if no place is reserved.
+ * ptsort_commit adds an image and its words.  The image must be in the place
+ * that ptsort_reserve returned last, and must have the reserved size.  Raises
+ * an error if no place is reserved.
  */
 static inline void
 ptsort_commit(PtSort *sort, const uint64 *words)

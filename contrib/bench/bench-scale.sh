@@ -13,9 +13,11 @@
 #
 #   ROWS=10000000  rows in the table
 #   SHAPE=int8     the index key: a shape of contrib/bench/shapes.py
-#   PARTICIPANTS=1,2,4,8,16,32,64   must include 1 and the number of cores
+#   PARTICIPANTS=1,2,4,8,16,32,64   participants of a build; the list must
+#                  include 1 and the number of cores
 #   MEMORY=2GB     maintenance_work_mem
-#   RUNS=3         builds by each number of participants; the report has medians
+#   RUNS=3         builds with each number of participants; the report has
+#                  medians
 #   MEMORY_RATE=200, WAL_RATE=2   rates of the modelled machine, in GB/s
 #   CHECKPOINTS=1  also run CHECKPOINT in a loop during builds: RUNS builds by
 #                  the server and RUNS by ptsort; the report has the longest

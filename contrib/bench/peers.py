@@ -5,10 +5,10 @@ ptsort sorts.
 
     peers.py ENGINE FILE SPECIFICATION
 
-This command sorts in a new process.  FILE has the rows as CSV, SPECIFICATION is
-JSON: see specification().  The command prints JSON: the times, or the reason
-why the engine cannot sort.  The timed operation makes a sorted copy of a table
-in memory.  Both engines store columns, not rows.
+This command sorts in a new process.  FILE has the rows as CSV, and
+SPECIFICATION is the JSON from specification().  The command prints JSON: the
+times, or the reason why the engine cannot sort.  The timed operation makes a
+sorted copy of a table in memory.  Both engines store columns, not rows.
 """
 
 import importlib.util

@@ -3,7 +3,8 @@
 The server's clock measures the time of each run.  The CPU time comes from the
 kernel's statistics of the session's process and of the postmaster's terminated
 children, which are the workers.  A query counts only if its plan has the
-expected nodes, all results are equal, and ptsort_last_sort() reports a sort.
+expected nodes and all results are equal.  If ptsort.min_sort_rows is 0,
+ptsort_last_sort() must also report a sort.
 """
 
 import queries

@@ -32,8 +32,8 @@ def builders(shape):
 def summarize(shape):
     """The figures of one measured shape, as a dict.  "ratio" is the ratio of
     the median times; "low" and "high" are the lowest and the highest ratio of
-    the times in any one run; each run has a build by each builder.  The ratios
-    and the server's figures are None if only ptsort was measured."""
+    any one run, which has a build by each builder.  The ratios and the server's
+    figures are None if only ptsort was measured."""
     server, ptsort = shape.get("server", []), shape["ptsort"]
     ratios = [s["seconds"] / p["seconds"] for s, p in zip(server, ptsort)]
     tuples = ptsort[0]["tuples"]

@@ -18,7 +18,7 @@ Table = namedtuple("Table", "name share columns corpus", defaults=(None,))
 
 # A shape.  name selects the shape on the command line, label appears in the
 # report, and keys are the columns for CREATE INDEX.  {en} is the collation
-# en_US.UTF-8, {icu} is en-x-icu.  The benchmark skips a shape if the server
+# en_US.UTF-8, and {icu} is en-x-icu.  The benchmark skips a shape if the server
 # lacks the shape's collation.  kind is the kind of collation, for real text
 # only.
 Shape = namedtuple("Shape", "name label table keys kind", defaults=(None,))

@@ -80,8 +80,8 @@ def sort_serially(cluster, options, arguments):
 
 def sort_with_two(cluster, options, arguments):
     """Sort with ptsort in one process and in two.  The server does not sort
-    here.  Returns a dict: "server" has the sorts by one process.  "ptsort" has the
-    sorts by two processes that read slices, and "leader" has the parallel
+    here.  Returns a dict: "server" has the sorts by one process, "ptsort" has
+    the sorts by two processes that read slices, and "leader" has the parallel
     sorts whose result only the leader reads."""
     found = {"server": [], "ptsort": [], "leader": []}
     for _ in range(options.runs):

@@ -3,10 +3,10 @@
  * variants.h
  *	  ptsort's own kinds of tuple: index, heap and minimal tuples, and datums.
  *
- * The begin, put and get functions of ptsort.h call these functions; ptsort.h
- * has their contracts.  Other extensions write their variants against
- * ptsort_variant.h.  The variants here also use sortextras.h and key.h, and the
- * inline functions of tuplesort.h for putting and getting tuples.
+ * The functions without a comment are in PtSortApi, and ptsort.h has their
+ * contracts.  Other extensions write their variants against ptsort_variant.h.
+ * The variants here also use sortextras.h and key.h, and the inline functions
+ * of sort/tuplesort.h for putting and getting tuples.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@ extern PtSort *variant_begin_index(Relation heap, Relation index, bool unique,
 /*
  * After variant_postpone_errors, equal keys of a unique index and tuples that
  * are too large raise no error when the caller puts a tuple or the sort writes
- * a run.  Instead, the sort fails (sort_failed).
+ * a run.  Instead, the sort fails, and sort_failed returns true.
  */
 extern void variant_postpone_errors(PtSort *sort);
 
