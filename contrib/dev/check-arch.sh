@@ -6,8 +6,9 @@
 # directories, and random builds and queries for two minutes each.
 # FUZZ_SECONDS and QUERY_FUZZ_SECONDS set other durations; the settings of
 # check.sh have the same meaning here.  With SHORT=1, the script runs only the
-# SQL tests that depend most on the processor.  The last line is "N passed, N
-# failed".
+# SQL tests that depend most on the processor.
+#
+# The last line is "N passed, N failed".
 #
 # qemu orders accesses to memory as this machine's processor does, so these tests
 # cannot find a missing memory barrier.
