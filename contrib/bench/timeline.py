@@ -1,9 +1,9 @@
 """Draw the timeline of a build as SVG: the phases of each participant.
 
-A participant's phases follow one another without gaps, but the final merge
-starts when the last participant finishes its run.  At the end of a build the
-picture shows the rest of the time: the time for starting workers, for upper
-levels, for syncing and for the commit.
+A participant's phases follow one another without gaps, except that the final
+merge starts when the last participant finishes its run.  At the end of a
+build the picture shows the rest of the time: the time for starting workers, for
+upper levels, for syncing and for the commit.
 """
 
 from svg import MARGIN, WIDTH, document, element, seconds, tick_step, top_of

@@ -101,7 +101,7 @@ def phases(messages):
 
     found = [dict(sorts[n].participant(), wait_ms=0) for n in sorted(sorts)]
     if final:
-        # Merging starts at "perform", loading ends at "ended".
+        # Merging starts at "perform"; loading ends at "ended".
         wait = final.at.get("perform", 0)
         merge_load = final.at.get("ended", wait) - wait
         for part in found:

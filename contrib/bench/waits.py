@@ -90,8 +90,8 @@ class Session(threading.Thread):
 
 class Waits(Session):
     """Samples wait events: "with Waits() as w: ...".  Afterwards w.events
-    counts the wait events of the leader and the workers, or the results of
-    another query."""
+    counts the wait events of the leader and the workers.  If the caller passes
+    another query, w.events counts the lines of that query's results."""
 
     def __init__(self, sample=SAMPLE):
         super().__init__()

@@ -1,12 +1,14 @@
 #!/bin/bash
 #
-# check-arch.sh ARCHITECTURE - `make check-arch ARCH=s390x`: run tests on another
-# processor, arm64 or s390x, which qemu emulates.  foreign.sh makes the server and
-# says what the machine needs.  The script runs pg_regress in all directories, and
-# random builds and queries for two minutes each.  FUZZ_SECONDS and
-# QUERY_FUZZ_SECONDS set other durations; the settings of check.sh have the same
-# meaning here.  With SHORT=1, the script runs only the SQL tests that most depend
-# on the processor.  The last line is "N passed, N failed".
+# check-arch.sh ARCHITECTURE - `make check-arch ARCH=s390x`: run tests on
+# another processor, arm64 or s390x, which qemu emulates.  foreign.sh makes the
+# server and says what the machine needs.  The script runs pg_regress in all
+# directories, and random builds and queries for two minutes each.
+# FUZZ_SECONDS and QUERY_FUZZ_SECONDS set other durations; the settings of
+# check.sh have the same meaning here.  With SHORT=1, the script runs only the
+# SQL tests that depend most on the processor.
+#
+# The last line is "N passed, N failed".
 #
 # qemu orders accesses to memory as this machine's processor does, so these tests
 # cannot find a missing memory barrier.
@@ -18,8 +20,8 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=contrib/dev/tally.sh
 . contrib/dev/tally.sh
 
-# no_process_left: succeed if no process has the environment of check.sh;
-# otherwise print the commands of the processes
+# no_process_left: succeed if no process that check.sh started is left;
+# otherwise print the commands of these processes
 no_process_left()
 {
 	local found file
@@ -30,8 +32,8 @@ no_process_left()
 	[ -z "$found" ]
 }
 
-# The order of bytes in words of sort keys, in collations' tables and in values;
-# participants of a build; errors.
+# Tests of the order of bytes in words of sort keys, in collations' tables and
+# in values; tests of the participants of a build, and of errors.
 short=(src/{types,collated,unique,parallel}
 	ptsort_test/{words,prefixes,ranks,slices,keys})
 

@@ -8,7 +8,7 @@
 #   gcc, clang           with all warnings as errors
 #   clang --analyze      clang's static analyser
 #   cppcheck
-#   macro-arguments.pl   side effects in arguments that a macro reads twice
+#   macro-arguments.pl   side effects in arguments that macros evaluate twice
 #   for scripts          shellcheck
 #   check-indent.sh      the layout of the sources
 #
@@ -46,10 +46,10 @@ missing_tools()
 }
 
 # Warnings of gcc and clang in addition to the Makefile's warnings.  The script
-# disables two warnings of clang.  The server's headers, configured for gcc, use
-# gnu_printf, which clang does not know.  text_collation.c uses a GNU
-# extension: a varlena inside a union.  The server uses the same extension in
-# PGAlignedBlock.
+# disables two warnings of clang.  One is about gnu_printf, which clang does
+# not know; the server's headers, configured for gcc, use gnu_printf.  The
+# other is about a GNU extension in text_collation.c: a varlena inside a union.
+# The server uses the same extension in PGAlignedBlock.
 extra_warnings=(-Wmissing-prototypes -Wpointer-arith -Wvla -Wwrite-strings
 	-Wdeclaration-after-statement -Wformat-security)
 gcc_warnings=(-Wlogical-op -Wduplicated-cond

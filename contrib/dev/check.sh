@@ -3,15 +3,15 @@
 # check.sh - `make check`: install missing packages, build, and run all tests in
 # a private copy of the server.  The last line is "N passed, N failed".
 #
-# PG_CONFIG chooses the server, TESTS="t/001_x.pl ..." limits the TAP files,
-# SQL_TESTS="types ptsort_test/keys ..." limits pg_regress to the tests of these
-# names, in all directories or in one (src is the top directory), and runs them
-# in the given order.  TAP_ONLY=1 leaves out pg_regress, KEEP=1 keeps the
-# working directory.  With NO_INSTALL=1, the check does not install missing
-# packages, but names them and fails.  JOBS=n runs n jobs at a time.  A job is
-# a TAP file, or pg_regress in all directories.  The default for n is the number
-# of processors, but at most 4.  A TAP file that must run without other jobs
-# contains a line such as:
+# PG_CONFIG chooses the server.  TESTS="t/001_x.pl ..." limits the TAP files.
+# SQL_TESTS="types ptsort_test/keys ..." limits pg_regress to the named tests,
+# in the given order.  A name without a directory stands for the tests of that
+# name in all directories; "src/" stands for the top directory.  TAP_ONLY=1
+# leaves out pg_regress; KEEP=1 keeps the working directory.  With
+# NO_INSTALL=1, the check does not install missing packages, but names them and
+# fails.  JOBS=n runs n jobs at a time.  A job is a TAP file, or pg_regress in
+# all directories.  The default for n is the number of processors, but at most
+# 4.  A TAP file that must run without other jobs contains a line such as:
 #
 #	# Runs alone: it replaces the library that all servers load
 #

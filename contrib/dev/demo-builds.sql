@@ -1,4 +1,4 @@
--- demo-builds.sql - build the indexes of `make demo`, in this order.
+-- demo-builds.sql - build the indexes of `make demo`.
 \set ON_ERROR_STOP on
 SET search_path = demo, public;
 SET maintenance_work_mem = '512MB';

@@ -10,14 +10,15 @@
 # compiles extensions at the speed of this machine.
 #
 # The directory is build/servers/ARCHITECTURE (PTSORT_SERVERS names another
-# place).  The script keeps it; later calls need only a second.  The directory
-# takes 500 MB.  It is no system of its own: dpkg-deb unpacks the packages, and
-# nothing configures them.
+# place).  The script keeps the directory, which takes 500 MB, for later calls.
+# The directory is not a complete system: dpkg-deb unpacks the packages without
+# configuring them.
 #
-# The script requires Debian 12.  If qemu's package did not tell the kernel about
-# qemu, as on a machine without systemd, the script does that, and requires the
-# rights of root.  The kernel forgets qemu when the last mount of binfmt_misc
-# ends, so the command runs in a namespace that has such a mount.
+# The script requires Debian 12.  If qemu's package did not tell the kernel
+# about qemu (as on a machine without systemd), the script tells the kernel,
+# and then requires the rights of root.  The kernel forgets qemu when the last
+# mount of binfmt_misc ends, so the command runs in a namespace that has such a
+# mount.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -45,8 +46,8 @@ unpack()
 }
 
 # make_server: download the packages of the server and all packages that they
-# depend on, and unpack them.  The development package would depend on compilers
-# for the other processor.
+# depend on, and unpack them.  This function downloads the development package
+# without its dependencies, which include compilers for the other processor.
 make_server()
 {
 	local options apt=$dir/apt makefile=$libdir/pgxs/src/Makefile.global
@@ -68,7 +69,7 @@ make_server()
 }
 
 # register: tell the kernel to start qemu for programs of the other processor,
-# unless it knows
+# unless the kernel already does so
 register()
 {
 	local formats=/proc/sys/fs/binfmt_misc

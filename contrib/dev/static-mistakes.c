@@ -19,7 +19,7 @@ mistakes(int n)
 	few[n > 2 ? 5 : 6] = 1;
 
 	/*
-	 * a macro that reads its argument more than once, at least in some
+	 * a macro that evaluates its argument more than once, at least in some
 	 * versions of the server
 	 */
 	if (Max(n++, 3) == 3)

@@ -134,8 +134,8 @@ class Case:
         return outcome
 
     def _ptsort_builds(self, table, index, settings, statement):
-        """Check that ptsort built the index with the expected number of
-        participants."""
+        """Run the statement, and check that ptsort built the index with the
+        expected number of participants."""
         self.main.run(indexes.set_all(settings.values))
         outcome = oracle.Outcome(self.main, self.run(statement))
         serial = table.temporary or index.unsafe

@@ -10,7 +10,7 @@ KINDS = ("create",) * 6 + ("concurrently", "transaction", "transaction",
 
 
 class Index:
-    """An index of a table.  A table's only index has the name "i"."""
+    """An index of a table, by default with the name "i"."""
 
     def __init__(self, rng, table, world, snapshot_held, name="i"):
         self.rng = rng
@@ -38,7 +38,8 @@ class Index:
         self.deferrable = rng.choice(("", "", " DEFERRABLE INITIALLY DEFERRED"))
 
     def _choose_kind(self, snapshot_held):
-        """A way to build the index.  CONCURRENTLY would wait for an old snapshot."""
+        """A random way to build the index.  It is not CONCURRENTLY if a session
+        holds an old snapshot, because the build would wait for the snapshot."""
         kind = self.rng.choice(KINDS)
         if "concurrently" in kind and (snapshot_held or self.table.partitioned):
             return "create"

@@ -148,11 +148,12 @@ def compare_trees(name, server, our, slices):
 
 
 def compare_sizes(name, server, our, slices):
-    """The number of leaves may differ from the server's by one percent and by one
-    leaf for each slice.  On each upper level, a third of the space may be
-    unused, because a key may take a third of a page; in addition, one page for
-    each slice may be empty.  The number of upper pages varies: if a leaf begins
-    amid equal keys, the leaf's key in the upper page is as long as an entry."""
+    """The number of leaves may differ from the server's by one percent plus
+    four, and by one leaf for each slice.  On each upper level, a third of the
+    space may be unused, because a key may take a third of a page; in addition,
+    four pages, and one page for each slice, may be empty.  The number of upper
+    pages varies: if a leaf begins amid equal keys, the leaf's key in the upper
+    page is as long as an entry."""
     found, expected = len(our.leaves), len(server.leaves)
     if abs(found - expected) > expected / 100 + 4 + slices:
         raise Failure("%s: %d leaves, not %d" % (name, found, expected))
@@ -167,8 +168,8 @@ def compare_sizes(name, server, our, slices):
 def same_by_others(found, expected):
     """True if the entries of the two builds differ only in which row's value
     each posting list stores.  Equal values may be stored in two ways, compressed
-    or not.  A posting list has the value of its first row.  Serial
-    and parallel builds may begin posting lists at different rows."""
+    or not.  A posting list has the value of its first row.  Serial and parallel
+    builds may begin posting lists at different rows."""
     if [tid for _, tid in found] != [tid for _, tid in expected]:
         return False
     ours = {key for key, _ in found}
@@ -178,8 +179,8 @@ def same_by_others(found, expected):
 
 
 def words_of(error):
-    """The error that a user reads, without numbers.  In a parallel build, an
-    error may name any of several rows."""
+    """The error that a user reads, without numbers, because the errors of the
+    two builds may name different rows."""
     return re.sub(r"\d+", "N", "%s %s %s" % (
         error.code, error.text, error.fields.get("HINT", "")))
 

@@ -198,8 +198,9 @@ def by_scrolling(rng, text):
 
 
 def by_holding(rng, text):
-    # COMMIT reads the rest of a holdable cursor, and the server does not allow a
-    # subtransaction to end during COMMIT: a server with assertions crashes
+    # COMMIT reads the rest of a holdable cursor, and the server does not allow
+    # fz_guarded() to end its subtransaction during COMMIT: a server with
+    # assertions crashes
     if "fz_guarded" in text:
         return by_cursor(rng, text)
     return ("BEGIN; DECLARE c %sCURSOR WITH HOLD FOR %s; FETCH %d FROM c; "
@@ -335,7 +336,8 @@ class QueryCase(Case):
         definite = self.rng.random() < 0.5
         query = Definite(self.rng, keys) if definite else Ordered(keys)
         text = query.text if definite else query.test()
-        # fz_guarded() begins a subtransaction; a parallel query must not
+        # fz_guarded() begins a subtransaction, which a parallel query must
+        # not do
         parallel = (not table.temporary and "fz_guarded" not in text
                     and self.rng.random() < 0.15)
         self.plan = plan_settings(self.rng, parallel)

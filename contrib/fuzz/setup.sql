@@ -150,13 +150,15 @@ BEGIN
 	EXECUTE format('SELECT count(*), sum(hashtextextended(t::text, 0)::numeric) FROM %s t', name) INTO n, digest;
 END $$;
 
--- The row versions in the table's file: headers and data, but not their places.
--- Each copy gives a new number to a value that it moves out of line, and to a
--- multixact, so the digest has, instead of these numbers, the length of the value and
--- the members of the multixact.  The digest leaves out the hint HEAP_XMAX_COMMITTED
--- (1024).  If a copy replaces a multixact with its updater, only an index build sets
--- this hint.  If the index is not logged (wal_level = minimal, checksums), the server
--- does not write a page for a hint.  fz_seen() checks that the hint is right.
+-- The row versions in the table's file: headers and data, but not their
+-- places.  Each copy gives new numbers to multixacts, and to values that it
+-- moves out of line.  So the digest has the members of a multixact instead of
+-- its number.  If a row version has values out of line, the digest has only the
+-- length of its data.  The digest leaves out the hint HEAP_XMAX_COMMITTED
+-- (1024).  If a copy replaces a multixact with its updater, only an index build
+-- sets this hint.  If the index is not logged (wal_level = minimal, checksums),
+-- the server does not write a page for a hint.  fz_seen() checks that the hint
+-- is right.
 CREATE FUNCTION fz_copied(name text, OUT versions int8, OUT digest numeric, OUT visible text, OUT links int8, OUT multis int8, OUT toast text,
 	OUT reltuples float4, OUT relpages int4, OUT relallvisible int4, OUT relfrozenxid xid, OUT relminmxid xid)
 LANGUAGE plpgsql AS $$

@@ -2,8 +2,8 @@
 #
 # image.sh DIRECTORY - compile ptsort, and make the directory tree of an
 # extension image: an image that has only this extension, no server and no
-# operating system.  A server of version 18 or later mounts the image.
-# PG_CONFIG chooses the server.  The tree is:
+# operating system.  The image is for a server of version 18 or later, which
+# PG_CONFIG chooses.  The tree is:
 #
 #   lib/ptsort.so               in dynamic_library_path
 #   share/extension/ptsort*     share is in extension_control_path

@@ -112,7 +112,7 @@ has_generated_column(TupleDesc desc)
 	return false;
 }
 
-/* Raises an error if the user lacks the privilege on the table. */
+/* Raises an error if the user lacks a privilege on the table. */
 static void
 check_privilege(Relation rel, AclMode mode)
 {

@@ -53,7 +53,7 @@ sorted_median(PG_FUNCTION_ARGS)
 		if (!ptsort_get_datum(sort, true, &value, &isnull))
 			break;
 	}
-	/* if int8 is passed by reference, the value is in the sort's memory */
+	/* an int8 passed by reference is in memory that ptsort_end() frees */
 	median = isnull ? 0 : DatumGetInt64(value);
 	ptsort_end(sort);
 	if (isnull)

@@ -15,7 +15,7 @@ use Test::More;
 my $node = fuzz_node();
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# The test does not put one of the tuples into ptsort's sort.  The fuzzer must
+# The test leaves one of the tuples out of ptsort's sort.  The fuzzer must
 # notice.
 my ($case, $line, $script) = find_spoiled($node, $scripts, '--sorts', '--case', '1-20');
 my ($message) = $line =~ /: ERROR: XX000: (.*?) after:/;

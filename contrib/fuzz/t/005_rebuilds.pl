@@ -1,8 +1,9 @@
 # Runs random statements that build all indexes of a table; one scan may fill
-# several indexes.  Compares the indexes with those of the server's REINDEX.  The
-# test checks that the fuzzer notices a row deleted between the builds.  Then it
-# runs random statements for 30 seconds.  REBUILD_FUZZ_SECONDS sets another
-# duration; FUZZ_SEED chooses the cases.
+# several indexes.  Compares the indexes with those of the server's REINDEX.
+# The test checks that the fuzzer notices a row deleted between the builds.
+# Then it runs random statements until 30 seconds are over and 30 statements
+# shared a scan.  REBUILD_FUZZ_SECONDS sets another duration; FUZZ_SEED chooses
+# the cases.
 use strict;
 use warnings;
 use FindBin;

@@ -64,7 +64,7 @@ EXPLAIN (COSTS OFF) SELECT * FROM t WHERE k > 0;
 PREPARE by_number(int4) AS SELECT count(*) FROM t WHERE k = $1;
 EXECUTE by_number(2);
 
--- The index does not change after the build.  VACUUM removes rows, and new
+-- The index does not change after the build.  VACUUM removes rows.  New
 -- rows, which are not in the index, may take the TIDs of removed rows.
 INSERT INTO t VALUES (1, 'new');
 UPDATE t SET k = 8 WHERE k = 9223372036854775807;
