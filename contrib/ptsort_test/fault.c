@@ -348,8 +348,8 @@ make_scarce(FaultAction action)
 	if (full != 0)
 	{
 		/*
-		 * If a write to a segment is short, the server reports errno, which
-		 * the write did not set.
+		 * Do not cut a write to a segment short: the server would report
+		 * errno, which a short write does not set.
 		 */
 		pg_atomic_write_u32(&fault_shared->half, full != FULL_SEGMENT);
 		pg_atomic_fetch_or_u32(&fault_shared->full, full);
