@@ -3,7 +3,7 @@
  * compat.h
  *	  Differences between server versions that affect the tests.
  *
- * src/compat.h does the same for ptsort itself.
+ * src/compat.h handles the differences that affect ptsort itself.
  *
  *-------------------------------------------------------------------------
  */

@@ -29,9 +29,9 @@
  *		no_fork	makes the next MAX_WORKERS forks fail
  *		no_start	makes the next MAX_WORKERS processes die after the fork
  *
- * "where" is any (the default), leader or worker.  Parallel workers inherit
- * the setting from their leader, and thus load this library.  The actions
- * malloc, full_... and no_... need shortage.c and need this library in
+ * "where" is any (the default), leader or worker.  Parallel workers load this
+ * library and inherit the setting from their leader.  The actions malloc,
+ * full_... and no_... need shortage.c and need this library in
  * shared_preload_libraries.
  *
  * A process that sleeps or pauses shows "at POINT" as its application_name, so

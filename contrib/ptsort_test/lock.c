@@ -31,7 +31,7 @@ ptsort_test_release_lock(PG_FUNCTION_ARGS)
 	Relation	heap = table_open(heap_id, AccessShareLock);
 	ResourceOwner owner = CurrentResourceOwner;
 
-	/* finished statements passed their locks on to the transaction */
+	/* the transaction owns the locks of its finished statements */
 	CurrentResourceOwner = TopTransactionResourceOwner;
 	while (CheckRelationLockedByMe(heap, RowExclusiveLock, false))
 		UnlockRelationOid(heap_id, RowExclusiveLock);
