@@ -235,8 +235,8 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
 END $$;
 
 -- Runs PennySort: computes the time for which this machine costs a penny, and
--- finds the maximum number of ASCII records that sortbench_sort can sort in that
--- time.  price_of_machine is in dollars.
+-- finds the maximum number of ASCII records that sortbench_sort can sort in
+-- that time.  price_of_machine is in dollars.
 CREATE FUNCTION pennysort(
 	directory pg_catalog.text,
 	price_of_machine pg_catalog.float8,
