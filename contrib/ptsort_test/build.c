@@ -56,7 +56,7 @@ typedef struct TestBuildSlice
 } TestBuildSlice;
 
 /*
- * Contents of PtParallel.shared.  Only one process writes each field.  An
+ * Contents of PtParallel.shared.  No two processes write the same field.  An
  * array with a bool for each process follows the slices; turned_up() returns
  * this array.
  */

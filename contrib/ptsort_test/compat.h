@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *	  Differences between the server's versions that the tests must know.
+ *	  Differences between server versions that affect the tests.
  *
- * src/compat.h does the same for ptsort itself.
+ * src/compat.h handles the differences that affect ptsort itself.
  *
  *-------------------------------------------------------------------------
  */

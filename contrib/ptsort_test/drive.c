@@ -326,7 +326,7 @@ merge_and_check(TestShape *shape, ParallelContext *pcxt,
 					 idle ? "some" : "no");
 			if (idle)
 				continue;
-			stats.tuples = 0;	/* the leader's statistics count all tuples */
+			stats.tuples = 0;	/* the leader's statistics count these tuples */
 			add_stats(totals, &stats);
 		}
 	}

@@ -29,9 +29,9 @@
  *		no_fork	makes the next MAX_WORKERS forks fail
  *		no_start	makes the next MAX_WORKERS processes die after the fork
  *
- * "where" is any (the default), leader or worker.  Parallel workers inherit
- * the setting from their leader, and thus load this library.  The actions
- * malloc, full_... and no_... need shortage.c and need this library in
+ * "where" is any (the default), leader or worker.  Parallel workers load this
+ * library and inherit the setting from their leader.  The actions malloc,
+ * full_... and no_... need shortage.c and need this library in
  * shared_preload_libraries.
  *
  * A process that sleeps or pauses shows "at POINT" as its application_name, so
@@ -348,8 +348,8 @@ make_scarce(FaultAction action)
 	if (full != 0)
 	{
 		/*
-		 * If a write to a segment is short, the server reports errno, which
-		 * the write did not set.
+		 * Do not cut a write to a segment short: the server would report
+		 * errno, which a short write does not set.
 		 */
 		pg_atomic_write_u32(&fault_shared->half, full != FULL_SEGMENT);
 		pg_atomic_fetch_or_u32(&fault_shared->full, full);

@@ -67,7 +67,7 @@ typedef enum FullSpace
 {
 	FULL_TEMP = 0x01,			/* temporary files */
 	FULL_INDEX = 0x02,			/* relations outside the default tablespace */
-	FULL_WAL = 0x04,			/* full once: the PANIC ends all processes */
+	FULL_WAL = 0x04,			/* WAL, until a failed write causes a PANIC */
 	FULL_SEGMENT = 0x08,		/* dynamic shared memory in files */
 	FULL_FILE = 0x10			/* files without a name (O_TMPFILE) */
 } FullSpace;

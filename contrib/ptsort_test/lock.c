@@ -5,8 +5,8 @@
  *	  the build of one of its indexes.
  *
  * CREATE INDEX waits for the end of transactions that changed the table.  But
- * the server itself releases its locks on catalogs early, so index builds have
- * rules for tuples of transactions in progress.  With these functions, a test
+ * the server itself releases its locks on catalogs early, so index builds must
+ * handle tuples of transactions in progress.  With these functions, a test
  * can make an ordinary table contain tuples of a transaction in progress.
  *
  * A function in an index can run SQL, but the server plans no statement on the
@@ -31,7 +31,7 @@ ptsort_test_release_lock(PG_FUNCTION_ARGS)
 	Relation	heap = table_open(heap_id, AccessShareLock);
 	ResourceOwner owner = CurrentResourceOwner;
 
-	/* finished statements passed their locks on to the transaction */
+	/* the transaction owns the locks of its finished statements */
 	CurrentResourceOwner = TopTransactionResourceOwner;
 	while (CheckRelationLockedByMe(heap, RowExclusiveLock, false))
 		UnlockRelationOid(heap_id, RowExclusiveLock);

@@ -10,19 +10,20 @@
  * none fails.
  *
  * Action palloc: each kind of memory context has a table of functions, through
- * which the server calls the allocator.  The allocator's caller raises the
- * error.  This file puts its own functions into the tables.  The tables are
- * constant, so this file first makes their pages writable, in this process
- * only.  This file lets three kinds of allocations succeed: those in critical
- * sections, where every error is a PANIC; those in ErrorContext, which has
- * reserved memory; and those of the server's statistics.  The statistics do
- * not tolerate failures: the server makes an entry while it deletes the files
- * of a file set, so a failure would leave the remaining files behind.  Also,
- * an incomplete entry fails an assertion when the process ends.
+ * which the server calls the allocator.  This file puts its own functions into
+ * the tables.  The tables are constant, so this file first makes their pages
+ * writable, in this process only.  This file lets three kinds of allocations
+ * succeed: those in critical sections, where every error is a PANIC; those in
+ * ErrorContext, which has reserved memory; and those of the server's
+ * statistics.  The statistics do not tolerate failures: the server makes an
+ * entry while it deletes the files of a file set, so a failure would leave the
+ * remaining files behind.  Also, an incomplete entry fails an assertion when
+ * the process ends.
  *
- * The arguments of the tables' functions depend on the server's version (in
- * some versions, the functions return NULL and take no flags).  The compiler
- * recognizes the version by the types in the table.
+ * The arguments of the tables' functions depend on the server's version.
+ * Functions without flags return NULL, and their caller raises the error;
+ * functions with flags raise the error themselves.  The compiler recognizes
+ * the version by the types in the table.
  *
  * Action malloc: shortage.c calls malloc_fails() before it calls the C
  * library.  Only blocks of contexts, new contexts and hash tables come from

@@ -318,7 +318,7 @@ slice_leader_of_too_many(void)
 	(void) collect(PTSORT_SLICE_LEADER, 4);
 }
 
-/* The leader's count includes its own process, which did not sort. */
+/* The leader counts its own process, which did not sort, as a participant. */
 static void
 leader_that_did_not_sort(void)
 {

@@ -23,7 +23,7 @@
 #define MAX_PARTICIPANTS	8
 #define MAX_ROUNDS			1000
 
-/* Deliberate mistakes.  They prove that the test notices mistakes. */
+/* Deliberate mistakes that the test must notice. */
 typedef enum ModelSpoil
 {
 	SPOIL_NOTHING,

@@ -107,7 +107,7 @@ open_sort(ModelSort *model, ModelArray *array, const PtSortOptions *options)
 
 /*
  * Checks that the sort holds no more memory than its budget.  A merge holds
- * one tuple for each run, so the check is off for large tuples, and if a
+ * one tuple for each run, so the check is off if tuples are large, or if a
  * setting forces hundreds of tiny runs.
  */
 static void

@@ -64,7 +64,7 @@ typedef struct Shared
 {
 	int			processes;
 	pg_atomic_uint32 expected;	/* number of participants; 0 before begin() */
-	pg_atomic_uint32 scanning;	/* number of processes that have a row */
+	pg_atomic_uint32 scanning;	/* number of participants with a row */
 	pg_atomic_uint64 next;		/* the next number to put */
 	pg_atomic_uint32 filled;	/* number of slices with tuples */
 	uint32		hashes[FLEXIBLE_ARRAY_MEMBER];
@@ -152,8 +152,8 @@ begin(PtParallel *parallel, const PtSortOptions *options)
 }
 
 /*
- * Waits until every process has a row, so that each process leaves a run.  The
- * leader's first call of begin() stores the number of processes.
+ * Waits until every participant has a row, so that each participant leaves a
+ * run.  The leader's first call of begin() stores the number of participants.
  */
 static void
 wait_for_others(PtParallel *parallel)

@@ -260,9 +260,9 @@ wait_for(const Place *place)
 												  TURN_TIMEOUT);
 
 	/*
-	 * If a build fails while the leader registers a worker, the worker starts
-	 * late.  So a worker looks for changes of ptsort_test.fault since the
-	 * launch.
+	 * If a build fails while the leader registers a worker, the worker may
+	 * start after the end of the build.  So a worker looks for changes of
+	 * ptsort_test.fault since the launch.
 	 */
 	uint32		changes = pg_atomic_read_u32(IsParallelWorker() ?
 											 &fault_shared->launched :

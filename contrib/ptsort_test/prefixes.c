@@ -81,7 +81,7 @@ ptsort_test_prefixes(PG_FUNCTION_ARGS)
 	Datum		values[3];
 	bool		isnull[3] = {false};
 
-	/* ptsort reads ICU's data when the key begins to learn */
+	/* make ptsort read ICU's data, as it does when the key begins to learn */
 	if (test_internals()->key_facts(prefix_key).learning)
 		(void) test_internals()->key_begin_learning(prefix_key);
 	test_key_of_index(index, 0, &key);

@@ -4,9 +4,9 @@
  *	  Sort the records themselves, in two passes.
  *
  * Each record is a tuple of ptsort's sort, which writes runs to temporary
- * files if the records do not fit in memory.  As in pointer.c, records with
- * equal keys are in the order of their numbers.  If the key is short, the
- * sort's words hold both the key and the number, so the words decide every
+ * files if the records do not fit in memory.  As in pointer.c, the sort keeps
+ * records with equal keys in the order of their numbers.  If the key is short,
+ * the sort's words hold both the key and the number, so the words decide every
  * comparison.  If the key is long, the number follows the record in the image.
  *
  *-------------------------------------------------------------------------
@@ -17,7 +17,7 @@
 
 #include "sort.h"
 
-/* Number of words for keys so long that the record's number does not fit. */
+/* Number of words if they have no room for key and record number. */
 #define LONG_WORDS		PTSORT_MAX_WORDS
 
 typedef struct ImageState
@@ -65,7 +65,7 @@ number_of(const uint8 *image, int record_size)
 
 /*
  * If the words hold the key and the number, different records have different
- * words.  ptsort then calls this function only for two copies of a record.
+ * words, so ptsort calls this function only for two copies of the same record.
  */
 static int
 variant_compare(const void *a, const void *b, void *state)

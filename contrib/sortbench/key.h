@@ -116,8 +116,8 @@ key_prefix(const Key *key, const uint8 *record, uint8 *bytes, int room)
 
 /*
  * key_pack makes a packed key.  Comparing the packed keys of two records
- * compares the keys, and then the numbers, of the records.  "words" is the
- * result of key_packed_words().
+ * compares the keys, and then the numbers, of the records.  "words" must be
+ * the result of key_packed_words().
  */
 static inline void
 key_pack(const Key *key, int words, const uint8 *record, uint64 number,

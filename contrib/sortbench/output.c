@@ -4,12 +4,12 @@
  *	  Create output files, and name them only when they are complete.
  *
  * output_create() creates files without names (O_TMPFILE), so that no file
- * remains if the process or the machine crashes.  The function reserves all
- * disk space in advance, so that a full disk causes an error early.  Workers
- * open a file by its descriptor below /proc.  When a file is complete and
- * synced, output_publish() gives the file its name in one step.  If the job
- * overwrites files, output_publish() uses rename(), which replaces an existing
- * file.  Otherwise it uses link(), which fails if the name exists.
+ * remains if the process or the machine crashes.  The function reserves the
+ * files' disk space, so that a full disk causes an error early.  Workers open
+ * a file by its descriptor below /proc.  When a file is complete and synced,
+ * output_publish() gives the file its name in one step.  If the job overwrites
+ * files, output_publish() uses rename(), which replaces an existing file.
+ * Otherwise it uses link(), which fails if the name exists.
  *
  * output_publish() names the files one after the other when all of them are
  * complete.  If it cannot name a file, it removes the files that it already
@@ -29,7 +29,7 @@
 
 #include "sortbench.h"
 
-/* Suffix of a file's temporary name, before the file replaces another file. */
+/* Suffix of the temporary name of a file that will replace another file. */
 #define SUFFIX			".sortbench"
 
 /* Returns the directory of a path. */

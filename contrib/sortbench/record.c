@@ -5,14 +5,14 @@
  *
  * The records follow the rules of the sort benchmark (sortbenchmark.org), and
  * equal those of gensort 1.5.  A record has 100 bytes; the first 10 bytes are
- * the key.  The generator makes record n from the n-th random number of a
- * linear congruential generator of 128 bits, so that a file can begin with any
- * record.
+ * the key.  The generator makes record n from the n-th number of a linear
+ * congruential sequence of 128-bit random numbers.  random_after() computes
+ * each number directly, so a file can begin with any record.
  *
  * Binary record n has the ten highest bytes of the n-th random number and of
- * each of the next nine numbers.  The generator XORs all bytes after the key
- * with bytes that the format prescribes, so that no two places of a file have
- * the same bytes.
+ * each of the next nine numbers.  So successive records have numbers in
+ * common.  To make the copies of a number differ, the generator XORs all bytes
+ * after the key with bytes that the format prescribes.
  *
  *		ASCII							TeraSort (binary gensort up to 1.4)
  *		0	key: digits of base 95		key: the number's first 10 bytes
@@ -25,12 +25,11 @@
  *
  * Hadoop's TeraGen makes TeraSort records as well.
  *
- * To skew a key, the generator replaces the key's first bits (first bytes in
- * ASCII records) with those of another record's key.  It replaces a random
- * number of bits, up to 6 bytes.  The other record depends only on the number
- * of bits in the number of the record with the skewed key.  So the number of
- * these other records grows slowly with the number of all records.  The
- * generator leaves a quarter of the keys unchanged.
+ * To skew the key of record n, the generator replaces the key's first bits
+ * (first bytes in ASCII records) with those of the key of record b, where b is
+ * the length of n in bits.  So even in a large file, the first bits come from
+ * few different keys.  The generator replaces a random number of bits, up to 6
+ * bytes.  It leaves a quarter of the keys unchanged.
  *
  *-------------------------------------------------------------------------
  */

@@ -12,16 +12,16 @@
 #define BENCHMARK_RECORD	100
 #define BENCHMARK_KEY		10
 
-/* Maximum number of leading key bytes that skewed keys have in common */
+/* Maximum number of key bytes that skew_key() replaces */
 #define SKEW_BYTES			6
 
 /* Bytes of a binary record after the key */
 #define MIX_SIZE			(BENCHMARK_RECORD - BENCHMARK_KEY)
 
-/* Number of keys that skewed keys copy bits from; see skew_key() */
+/* Number of keys from which skew_key() copies bits */
 #define SKEW_KEYS			65
 
-/* Maximum record number; with it, file sizes do not overflow */
+/* Maximum record number, low enough that file sizes do not overflow */
 #define MAX_RECORD_NUMBER	(INT64CONST(1) << 56)
 
 typedef enum RecordKind

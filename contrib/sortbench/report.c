@@ -49,7 +49,7 @@ diary_end(Diary *diary)
 	diary->begun = false;
 }
 
-/* diary_launched begins a worker's diary; the launch began at "since". */
+/* diary_launched begins a worker's launch phase, which started at "since". */
 void
 diary_launched(Diary *diary, double since)
 {
@@ -77,7 +77,7 @@ diary_turn(Diary *diary, Phase phase)
 	diary->begun = true;
 }
 
-/* diary_io adds time and a number of bytes of I/O to the current phase. */
+/* diary_io adds I/O time and bytes to the current phase. */
 void
 diary_io(Diary *diary, double ms, int64 bytes)
 {

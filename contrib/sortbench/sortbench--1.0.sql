@@ -1,15 +1,16 @@
 \echo Use "CREATE EXTENSION sortbench" to load this file. \quit
 
--- All these functions read or write files on the server's machine, as the
--- server's operating system user.  The calling role needs the privileges of
--- pg_read_server_files and pg_write_server_files.  Paths must be absolute, and
--- must not be symbolic links.
+-- These functions read and write files on the server's machine, as the server's
+-- operating system user.  The calling role needs the privileges of
+-- pg_read_server_files to read files, and of pg_write_server_files to write
+-- files.  Paths must be absolute, and must not be symbolic links.
 
 -- Writes a file of the sort benchmark's records, which have 100 bytes and a key
 -- of 10 bytes.  seed is the number of the first record, so that several calls
--- can make parts of a file.  kind is uniform, skewed, ascii or ascii skewed,
--- for records of gensort 1.5.  The kind terasort gives uniform records of
--- gensort up to 1.4 and of Hadoop.  Returns the size of the file in bytes.
+-- can make consecutive parts of the data.  kind is uniform, skewed, ascii or
+-- ascii skewed, for records of gensort 1.5.  The kind terasort gives uniform
+-- records of gensort up to 1.4 and of Hadoop.  Returns the size of the file in
+-- bytes.
 CREATE FUNCTION sortbench_generate(
 	path pg_catalog.text,
 	records pg_catalog.int8,
@@ -104,10 +105,10 @@ CREATE FUNCTION sortbench_report(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
--- Checks the records of files, which follow one another or are striped.
+-- Checks the records of files.  The files follow one another, or are striped.
 -- records is the number of records.  unordered is the number of records that
 -- are less than the previous record; it is 0 if all records are in order.
--- first_unordered is the number of the first of these records, counted from 0.
+-- first_unordered is the position of the first of these records, from 0.
 -- duplicates is the number of records with the previous record's key.  checksum
 -- is the sum of all records' CRC-32, as gensort and valsort print it; checksum
 -- does not depend on the records' order.
@@ -134,9 +135,9 @@ RETURNS pg_catalog.bool
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
 -- Runs the Datamation benchmark: sorts a million records from file to file, and
--- returns the leader's time for each of the seven steps.  Creates its files in
--- "directory", and removes them.  datamation, minutesort and pennysort pass
--- direct_output to sortbench_sort.
+-- returns the leader's time for each phase (see sortbench_report) and the total
+-- time.  Creates its files in "directory", and removes them.  datamation,
+-- minutesort and pennysort pass direct_output to sortbench_sort.
 CREATE FUNCTION datamation(
 	directory pg_catalog.text,
 	workers pg_catalog.int4 DEFAULT 1,
@@ -172,9 +173,9 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
 	RAISE;
 END $$;
 
--- Finds the maximum number of records that a sort from file to file can sort in
--- the given number of seconds.  Returns a row for each attempt.  Increases the
--- number of records until an attempt takes 90 percent of "seconds", or reaches
+-- Finds the maximum number of records that sortbench_sort can sort from file to
+-- file in the given time.  Returns a row for each attempt.  Adjusts the number
+-- of records until an attempt takes 90 to 100 percent of "seconds", or reaches
 -- max_bytes.  An attempt's time does not include making files and validating
 -- results.  Creates its files in "directory", and removes them.
 CREATE FUNCTION minutesort(
@@ -234,8 +235,8 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
 END $$;
 
 -- Runs PennySort: computes the time for which this machine costs a penny, and
--- finds the maximum number of ASCII records that a sort can sort in that time.
--- price_of_machine is in dollars.
+-- finds the maximum number of ASCII records that sortbench_sort can sort in
+-- that time.  price_of_machine is in dollars.
 CREATE FUNCTION pennysort(
 	directory pg_catalog.text,
 	price_of_machine pg_catalog.float8,

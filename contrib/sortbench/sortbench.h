@@ -20,8 +20,8 @@
 #define MAX_WORKERS			64
 
 /*
- * Bytes that a participant reads, sorts or writes at a time: few enough for the
- * processor's cache, and enough to make system calls rare.
+ * Bytes that a participant reads, sorts or writes at a time: few enough to fit
+ * in the processor's cache, and enough to make system calls rare.
  */
 #define UNIT_SIZE			((int64) 256 * 1024)
 

@@ -83,8 +83,8 @@ volume_layout(Volume *volume, int64 unit)
 
 /*
  * Locates a range of bytes of the volume.  Sets *file and *place to the start
- * of the range, and returns how many bytes of the range follow one another in
- * the file from *place on.
+ * of the range.  Returns the number of bytes of the range that are contiguous
+ * in the file from *place on.
  */
 static int64
 locate(const Volume *volume, int64 offset, int64 size, int *file,

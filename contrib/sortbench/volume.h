@@ -11,7 +11,7 @@
  * read any range of bytes with direct I/O.  disk_write() bypasses the cache
  * only for whole blocks that are block-aligned in memory.  Each byte's offset
  * within a block must therefore be the same in memory and in the volume.  Each
- * output file must begin at a block boundary.
+ * output file must begin at a block boundary of the volume.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,7 +39,7 @@
 /* Size of a buffer for the name of a descriptor below /proc */
 #define NAMELESS_SIZE	64
 
-/* Smallest number of units whose total size is a multiple of a block. */
+/* Smallest number of units whose total size is a multiple of BLOCK_SIZE. */
 static inline int64
 units_of_blocks(int64 unit)
 {

@@ -3,7 +3,7 @@
  * sortcompare.h
  *	  Common declarations for the files of sortcompare.
  *
- * A Job describes a sort.  Rows are the rows in memory, an Engine is the
+ * A Job describes a sort.  Rows are a table's rows in memory, an Engine is the
  * server's sort or ptsort's, a Reader checks the sorted rows, and Parts are
  * the times of a sort.  Engines put and read many rows in one call, so that
  * their loops call the sort directly, without a function pointer.

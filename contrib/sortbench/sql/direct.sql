@@ -1,4 +1,4 @@
--- Sorts give the same bytes with direct I/O as without, even if places and
+-- Sorts give the same bytes with direct I/O as without, even if offsets and
 -- sizes are not multiples of the block size.  t/005_direct.pl shows that direct
 -- I/O bypasses the cache.
 SELECT try($$SELECT sortbench_generate('@in@', 30001)$$), try($$SELECT sortbench_generate('@more@', 11, 30001)$$);

@@ -1,5 +1,5 @@
--- Sorts with several files: inputs one after the other, outputs for ranges of
--- the result, and stripes.
+-- Sorts with several files: consecutive inputs, outputs for ranges of the
+-- result, and striped files.
 SELECT count(try(format($$SELECT sortbench_generate('@in%s@', %s, %s)$$, i, n, i * 10000))) FROM (VALUES (1, 3000), (2, 0), (3, 1), (4, 7000)) f(i, n);
 CREATE TABLE expected AS SELECT row_number() OVER (ORDER BY substr(record, 1, 10)) - 1 AS n, record FROM generate_series(1, 4) i, records('in' || i);
 SELECT try($$SELECT * FROM sortbench_validate('{@in1@,@in2@,@in3@,@in4@}', 0)$$);

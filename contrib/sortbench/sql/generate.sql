@@ -6,7 +6,8 @@ SELECT kind, try(format($$SELECT sortbench_generate('@a@', 1000000, 0, '%s', tru
 FROM unnest('{uniform,skewed,ascii,ascii skewed,terasort}'::text[]) kind;
 SELECT n, encode(record, 'escape') FROM records('a') LIMIT 3;
 
--- Files made in parts have the same records as a whole file.
+-- A file that begins with record 2000 has the same records as a whole file has
+-- from there on.
 SELECT try($$SELECT sortbench_generate('@a@', 3000, overwrite => true)$$),
 	try($$SELECT sortbench_generate('@b@', 1000, 2000)$$);
 SELECT count(*), bool_and(a.record = b.record) FROM records('a') a JOIN records('b') b ON a.n = b.n + 2000;

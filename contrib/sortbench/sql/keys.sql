@@ -1,7 +1,7 @@
 -- Keys with various offsets, lengths and types give the same order as ORDER
--- BY in SQL.  A record has 40 bytes, at these offsets: 0 few letters, 4 random
--- bytes, 8 random bytes, 16 a float8, 24 a float4, 28 the number, 32 random
--- bytes.
+-- BY in SQL.  A record has 40 bytes, with these fields at these offsets: 0 four
+-- letters, 4 an int4, 8 an int8, 16 a float8, 24 a float4, 28 the record's
+-- number, 32 random bytes.
 CREATE TABLE rows AS
 SELECT n, a, b, c, d, e, f,
 	convert_to(a, 'UTF8') || int4send(b) || int8send(c) || float8send(d) || float4send(e) || int4send(n) || f AS record

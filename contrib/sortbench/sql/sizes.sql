@@ -1,7 +1,7 @@
 -- Sets every numeric argument to 0, 1, -1, 2^31, 2^62, 2^63 - 1, and the
 -- largest int4.  Each call fails because the value is out of range, or gives a
--- correct result.  Calls that would make a file of 200 GB use a missing
--- directory (58P01).
+-- correct result.  Calls that would make a file of 200 GB name a missing
+-- directory, so that they fail (58P01).
 CREATE TABLE sizes (size int8, place serial);
 INSERT INTO sizes VALUES (0), (1), (-1), (2147483647), (2147483648), (4611686018427387904), (9223372036854775807);
 SELECT try($$SELECT sortbench_generate('@in@', 1000)$$);

@@ -1,9 +1,9 @@
-# Tests how sortbench_sort ends if ptsort's sort fails.  At each named point,
-# the test raises an error or cancels the sort, when the sort passes the point
-# for the first and for the second time.  The test also simulates a full disk
-# for temporary files and for the result, and makes each allocation in the
-# leader and in a worker fail.  After each fault, the result is complete or
-# missing, and no other file, memory or segment is left.
+# Tests how sortbench_sort ends if ptsort's sort fails.  The test raises an
+# error or cancels the sort at the first and second pass of each named point.
+# The test also simulates a full disk for temporary files and for the result,
+# and makes each allocation in the leader and in a worker fail.  After each
+# fault, the result is complete or missing, and no other file, memory or
+# segment is left.
 #
 # By default, the test runs a sample of the faults; the sample depends on the
 # day.  PTSORT_FAULTS=all runs all faults.

@@ -67,7 +67,7 @@ foreach my $passes (1, 2)
 }
 
 # Temporary files are only in temp_tablespaces.  The server chooses the
-# tablespace of a file by the file's name.
+# tablespace of a file by the file's name, so one tablespace may have no file.
 {
 	my $point = 'build: after sort';
 	my $pause = pause_points($node);
