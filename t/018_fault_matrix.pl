@@ -1,5 +1,5 @@
-# Faults as a matrix: at every named point that a build passes, in the leader
-# and in a worker, each kind of fault occurs.  Builds without faults supply the
+# Faults as a matrix: each kind of fault occurs at every named point that a
+# build passes, in the leader and in a worker.  Builds without faults supply the
 # list of points, which must contain all points that the sources name.  A build
 # either creates a correct index or fails with the expected error.  Each build,
 # failed or not, leaves nothing behind, and the next build works.
