@@ -212,9 +212,9 @@ my %undone = (begin => 'BEGIN;');
 my @all = ('(id)', '(b, c)', '(c, a)', '((id + a)) WHERE a > 100');
 
 
-# How tuples become dead, recently dead, and members of HOT chains.  The updates
-# change only column a, so they can break HOT chains for an index on a, but not
-# for an index on other columns.
+# How tuples become dead, recently dead, and members of HOT chains.  The
+# updates change only column a, so they can break HOT chains for an index on a,
+# but not for an index on other columns.
 foreach my $old (0, 1)
 {
 	foreach my $vacuum ('', 'VACUUM', 'VACUUM (FREEZE)')
@@ -295,8 +295,8 @@ compare('own table', 'own', \@all, begin => 'BEGIN; CREATE TABLE own AS SELECT i
 
 
 # Other transactions release their locks on the table and stay in progress.  A
-# build warns about the rows of these transactions.  The build of a unique index
-# waits until the transactions end, even if a change is a HOT update.
+# build warns about the rows of these transactions.  The build of a unique
+# index waits until the transactions end, even if a change is a HOT update.
 sub other_changes
 {
 	my ($changes) = @_;

@@ -6,8 +6,9 @@
  *
  * The test puts a table's rows into a sort of ptsort and a sort of the server.
  * At each position, the two sorts must return equal keys.  Where the server
- * leaves the order of tuples open, both sorts must return the same tuples, byte
- * for byte.  ptsort must return these tuples in the order that ptsort promises.
+ * leaves the order of tuples open, both sorts must return the same tuples,
+ * byte for byte, and ptsort must return these tuples in the order that ptsort
+ * promises.
  *
  *-------------------------------------------------------------------------
  */

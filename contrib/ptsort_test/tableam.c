@@ -5,8 +5,8 @@
  *	  parallel.
  *
  * The method has heap's functions, except for those in this file.  The
- * method's function for the size of a parallel scan raises an error, and a hook
- * of the planner forbids parallel scans of the method's tables.  Code that obeys
+ * method's function for the size of a parallel scan raises an error, and a
+ * planner hook forbids parallel scans of the method's tables.  Code that obeys
  * the hook never causes the error.
  * (heap's scan for index builds refuses tables of other access methods.  So
  * this file has a scan of its own, which reads the rows that a snapshot sees.)
