@@ -1,6 +1,6 @@
 -- Wide index tuples of small values: each value fits into a short varlena.
--- Some tuples exceed the limit of a third of a page.  The values are in the key
--- and in INCLUDE.
+-- Some tuples exceed the limit of a third of a page.  The values are in the
+-- key and in INCLUDE.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
