@@ -94,9 +94,9 @@ crash($node, $_, 'all', $create) foreach @finish;
 # file: the backup's redo pointer is after the pages' WAL record, and the
 # copied file lacks the pages.  At the third, the pages are in the file, and
 # the next step compares the redo pointer with the pages' WAL record.  At the
-# last, only the metapage is missing.  A checkpoint must not wait for the paused
-# participants, because they do not continue.  WAL must supply what the copied
-# file lacks.
+# last, only the metapage is missing.  A checkpoint must not wait for the
+# paused participants, because they do not continue.  WAL must supply what the
+# copied file lacks.
 $node->safe_psql('postgres', q{
 CREATE TABLE c AS SELECT few, word, md5(word) AS other FROM t;
 CREATE INDEX c_word ON c (word);
