@@ -6,7 +6,7 @@ CREATE EXTENSION IF NOT EXISTS amcheck;
 CREATE TABLE caches AS SELECT i AS id, md5(i::text) AS word FROM generate_series(1, 1000) i;
 CREATE FUNCTION built() RETURNS text LANGUAGE sql
 	RETURN (SELECT string_agg(concat_ws(' ', index_name, role, tuples), ', ' ORDER BY participant) FROM ptsort_last_build() WHERE tuples > 0 AND participant IS NULL);
--- Does another build, so that the next query cannot read an older report.
+-- Does another build, so that built() cannot return an older report.
 CREATE TABLE caches_other AS SELECT 1 AS a;
 CREATE PROCEDURE other_build() LANGUAGE plpgsql AS $$
 BEGIN

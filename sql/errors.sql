@@ -4,8 +4,9 @@
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 
--- Rows that are too large: over a third of a page, over the limit of an index
--- tuple, in the key and in INCLUDE, and in an index that has only these rows.
+-- Rows larger than a third of a page, and rows larger than the limit of an
+-- index tuple: in the key, in INCLUDE, and in an index that has only these
+-- rows.
 CREATE TABLE errors (id int, small text, large text, huge text, more text);
 ALTER TABLE errors ALTER large SET STORAGE EXTERNAL, ALTER huge SET STORAGE EXTERNAL;
 INSERT INTO errors SELECT i, 's' || i FROM generate_series(1, 3000) i;

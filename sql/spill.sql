@@ -86,9 +86,9 @@ FROM data, (VALUES (1024, 0, 0, 0), (1024, 2000, 0, 0), (1024, 2000, 2, 0), (102
 		(1024, 0, 0, 2), (1024, 700, 2, 2), (8192, 0, 0, 2)) o (kb, spill_entries, merge_order, workers),
 	spill_space(kb, spill_entries, merge_order, workers);
 
--- One merge reads all runs (here 55), unless the budget has too few buffers for
--- them.  A participant writes only initial runs, except that a worker also
--- writes the run that it leaves for the final merge.
+-- One merge reads all runs (here 55) if the budget has room for their buffers.
+-- A participant writes only initial runs, except that a worker also writes the
+-- run that it leaves for the final merge.
 CREATE FUNCTION spill_passes(spill_entries int, workers int, OUT runs int8, OUT one_pass bool, OUT two_passes bool)
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,6 +1,6 @@
--- Wide index tuples of small values: each value fits a short varlena, and the
--- tuple takes up to a third of a page, or more.  The values are in the key and
--- in INCLUDE.
+-- Wide index tuples of small values: each value fits into a short varlena.
+-- Some tuples exceed the limit of a third of a page.  The values are in the
+-- key and in INCLUDE.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/same.sql
 

@@ -1,5 +1,5 @@
-# Builds that fail: when a worker exits or crashes, when a session cancels or
-# ends a process, after a timeout, and because of users' mistakes.  The message
+# Builds that fail because a worker exits or crashes, a session cancels or ends
+# a process, a timeout ends the build, or a user makes a mistake.  The message
 # is the server's own, the same session then builds the index, and no worker,
 # temporary file or segment of shared memory is left.  018_fault_matrix.pl
 # tests the faults at every point.

@@ -2,7 +2,7 @@
 # are dead for the build but not for an old snapshot, broken HOT chains, and
 # unique indexes with recently dead duplicates.
 #
-# Depends on the version: ptsort decides as the server which rows are dead
+# Depends on the version: like the server, ptsort decides which rows are dead
 use strict;
 use warnings;
 use FindBin;

@@ -1,4 +1,4 @@
-# The server accounts a build's resources to the statement and the database, no
+# The server charges a build's resources to the statement and the database, no
 # matter which process used the resources: WAL, temporary blocks and files,
 # temp_file_limit, temp_tablespaces, log_temp_files.  In these builds, the
 # workers do all scanning and sorting, so the workers use these resources.

@@ -89,13 +89,14 @@ crash($node, $_, 'worker', $create) foreach @everybody;
 crash($node, $_, 'leader', $create) foreach @everybody[ 1, 3 ];
 crash($node, $_, 'all', $create) foreach @finish;
 
-# Base backups at four moments.  At the first, the file holds only some of the
-# index's pages.  At the second, it logged pages but did not write them: the backup's
-# redo pointer is after the pages' WAL record, and the copied file lacks the
-# pages.  At the third, it wrote pages but did not compare the redo pointer
-# with the pages' WAL record.  At the last, only the metapage is missing.  A
-# checkpoint must not wait for the paused participants, because they do not
-# continue.  WAL must supply what the copied file lacks.
+# Base backups at four moments.  At the first, the index's file holds only some
+# of the index's pages.  At the second, more pages are in WAL but not in the
+# file: the backup's redo pointer is after the pages' WAL record, and the
+# copied file lacks the pages.  At the third, the pages are in the file, and
+# the next step compares the redo pointer with the pages' WAL record.  At the
+# last, only the metapage is missing.  A checkpoint must not wait for the
+# paused participants, because they do not continue.  WAL must supply what the
+# copied file lacks.
 $node->safe_psql('postgres', q{
 CREATE TABLE c AS SELECT few, word, md5(word) AS other FROM t;
 CREATE INDEX c_word ON c (word);

@@ -1,8 +1,8 @@
-# Faults as a matrix: at every named point that a build passes, in the leader
-# and in a worker, each kind of fault occurs.  Builds without faults supply the
-# list of points, which must contain all points that the sources name.  A build
-# either creates a correct index or fails with the expected error.  Each build,
-# failed or not, leaves nothing behind, and the next build works.
+# Faults as a matrix: each kind of fault occurs at every named point that a
+# build passes, in the leader and in a worker.  Builds without faults supply
+# the list of points, which must contain all points that the sources name.  A
+# build either creates a correct index or fails with the expected error.  Each
+# build, failed or not, leaves nothing behind, and the next build works.
 #
 # Its log may have: PANIC:  could not write to log file .*: No space left on device
 # Its log may have: \(PID [0-9]+\) was terminated by signal (6: Aborted|9: Killed)

@@ -107,8 +107,8 @@ SELECT 'sound' FROM bt_index_parent_check('i', true, true);
 } . ($opt{begin} ? "ROLLBACK TO build;\n" : "DROP INDEX i;\n");
 }
 
-# Builds indexes by the server and by ptsort in one session, and compares them.
-# Options:
+# Builds indexes by the server and by ptsort in one session, and compares the
+# indexes.  Options:
 #
 #	kind          '', UNIQUE or CONCURRENTLY
 #	begin         begin a transaction, to be rolled back, for all builds
@@ -212,9 +212,9 @@ my %undone = (begin => 'BEGIN;');
 my @all = ('(id)', '(b, c)', '(c, a)', '((id + a)) WHERE a > 100');
 
 
-# How tuples become dead, recently dead, and members of HOT chains.  Some
-# indexed columns are updated, which breaks HOT chains; other indexed columns
-# are not.
+# How tuples become dead, recently dead, and members of HOT chains.  The
+# updates change only column a, so they can break HOT chains for an index on a,
+# but not for an index on other columns.
 foreach my $old (0, 1)
 {
 	foreach my $vacuum ('', 'VACUUM', 'VACUUM (FREEZE)')
@@ -294,9 +294,9 @@ compare('own changes', 't', [ '(id)', '(b)' ], kind => 'UNIQUE', begin => $chang
 compare('own table', 'own', \@all, begin => 'BEGIN; CREATE TABLE own AS SELECT id, a, b, c FROM t;');
 
 
-# Other transactions are in progress and released their locks early.  A build
-# warns about the rows of these transactions.  The build of a unique index
-# waits until the transactions end, even if a change is a HOT update.
+# Other transactions release their locks on the table and stay in progress.  A
+# build warns about the rows of these transactions.  The build of a unique
+# index waits until the transactions end, even if a change is a HOT update.
 sub other_changes
 {
 	my ($changes) = @_;

@@ -85,9 +85,9 @@ foreach my $collation ('"C"', @collations)
 {
 	foreach my $case ([ 1, 0 ], [ 1, 1 ], [ 1, 3 ], [ 2, 1 ], [ 4, 0 ], [ 4, 3 ], [ 8, 2 ], [ 64, 1 ])
 	{
-		# text in "C" that fits in memory needs no learned code; with 8 MB, the
+		# text in "C" that fits in memory needs no learned key; with 8 MB, the
 		# participant that decides about learning may or may not need a learned
-		# code
+		# key
 		my $fits = $case->[0] == 8 ? undef : $case->[0] < 8;
 		check_build("url COLLATE $collation", @$case, $collation eq '"C"' ? $fits : 1);
 	}

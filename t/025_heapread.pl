@@ -137,8 +137,8 @@ foreach my $workers (0, 2)
 	cmp_ok($copied, '<', $pages - 20, "changed in buffers, $workers workers: some are not");
 }
 
-# Hint bits are not set: the scan must read the pages into buffers.  Later scans
-# can copy the pages.
+# Without hint bits on the pages, the scan must read the pages into buffers.
+# Later scans can copy the pages.
 fill_table('t');
 empty_buffers();
 ($pages, $copied, $wrong) = build();

@@ -1,6 +1,6 @@
 # If many participants write an index, its file grows before the participants
-# need the new pages.  The file ends up no larger than necessary: for all kinds
-# of entries, after errors, full disks and crashes, and on a replica.
+# need the new pages.  The file ends up no larger than necessary.  The test
+# covers all kinds of entries, errors, full disks, crashes, and a replica.
 #
 # Depends on the version: ptsort extends files as the server does
 use strict;

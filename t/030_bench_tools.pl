@@ -150,8 +150,8 @@ like(slurp_file("$out/chart-4MB.svg"), qr/<svg .*top 100: int8.*<\/svg>/s,
 command_fails_like([ 'python3', $sorts, 'run', '--shapes', 'none', '--out', $out ],
 	qr/unknown none; there are: int8 /, 'sorts: unknown shape');
 
-# Query benchmark: all kinds of queries, and small sorts, which ptsort does here
-# as well.  There are enough rows that a worker's sort by ICU reads the
+# Query benchmark: all kinds of queries.  With --min-rows 0, ptsort also does
+# small sorts.  There are enough rows that a worker's sort by ICU reads the
 # collation's tables.
 my $queries = "$dir/querybench.py";
 ($good, $results, $out) = program($queries, '--rows', 70000, '--reps', 1, '--by', 'cpu',

@@ -19,7 +19,7 @@
 
 PG_FUNCTION_INFO_V1(ptsort_test_reserve);
 
-/* An image: the bytes after the number depend on the number. */
+/* An image; the number decides the bytes after it. */
 typedef struct Numbered
 {
 	uint32		size;

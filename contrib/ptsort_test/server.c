@@ -5,9 +5,9 @@
  *	  the same tuples.
  *
  * The test puts a table's rows into a sort of ptsort and a sort of the server.
- * At each position, the two sorts must return equal keys.  Each group of tuples
- * whose order the server leaves open must have the same bytes in both sorts.
- * ptsort must also return the group's tuples in the order that ptsort
+ * At each position, the two sorts must return equal keys.  Where the server
+ * leaves the order of tuples open, both sorts must return the same tuples,
+ * byte for byte, and ptsort must return these tuples in the order that ptsort
  * promises.
  *
  *-------------------------------------------------------------------------

@@ -64,7 +64,7 @@ define_key_settings(const TestSettings *s)
 			   "-1 means the number that the C library states; 0 means order by bytes.");
 }
 
-/* Settings of runs, merges and the work of processes. */
+/* Settings of scans, runs, merges and workers. */
 static void
 define_work_settings(const TestSettings *s)
 {

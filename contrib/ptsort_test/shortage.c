@@ -8,8 +8,8 @@
  * functions.  If ptsort_test is loaded, each of these functions asks a
  * function of ptsort_test whether to fail.  This library's function then
  * either fails as the system call would, or calls the C library's function.
- * So the server's real error paths run, without file systems that only root
- * may mount.
+ * So the server's real error paths run, and the tests need no file system that
+ * only root may mount.
  *
  *-------------------------------------------------------------------------
  */

@@ -29,7 +29,7 @@
 #include "compat.h"
 #include "ptsort_test.h"
 
-/* Number of tuples of a sort; initially, a sort has room for fewer */
+/* Number of tuples of a sort; initially, a sort has room for fewer tuples */
 #define TUPLES		200000
 
 /* Number of values that each participant of ptsort_parallel() puts */

@@ -1,14 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * slices.c
- *	  A merge in slices: all processes take slices; the leader checks them.
+ *	  A merge in slices: all processes take slices, and the leader checks
+ *	  every slice.
  *
  * A process that takes a slice copies the tuples into a file named after the
  * slice's number.  When all processes are done, the leader reads the files in
- * order of the numbers and compares the tuples with the sorted array.  So the
- * test notices a slice that no process took, and a slice that two processes
- * took.  The test also notices lost or duplicate tuples at a border, and
- * disorder within a slice or between two slices.
+ * the order of these numbers and compares the tuples with the sorted array.
+ * So the test notices a slice that no process took, and a slice that two
+ * processes took.  The test also notices lost or duplicate tuples at a border,
+ * and disorder within a slice or between two slices.
  *
  *-------------------------------------------------------------------------
  */

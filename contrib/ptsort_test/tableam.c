@@ -5,9 +5,9 @@
  *	  parallel.
  *
  * The method has heap's functions, except for those in this file.  The
- * method's function for the size of a parallel scan raises an error, and the
- * planner's hook for tables tells the planner to use no parallel scan.  Code
- * that obeys the hook never causes the error.
+ * method's function for the size of a parallel scan raises an error, and a
+ * planner hook forbids parallel scans of the method's tables.  Code that obeys
+ * the hook never causes the error.
  * (heap's scan for index builds refuses tables of other access methods.  So
  * this file has a scan of its own, which reads the rows that a snapshot sees.)
  *-------------------------------------------------------------------------
@@ -110,7 +110,7 @@ serial_table_hook(PT_TABLE_HOOK_ARGUMENTS)
 	relation_close(relation, NoLock);
 }
 
-/* test_tableam_init installs the hook; once per process. */
+/* test_tableam_init, called once per process, installs the hook. */
 void
 test_tableam_init(void)
 {

@@ -1,4 +1,5 @@
--- Temporary files have segments of 1 GB; some pieces lie in two segments.
+-- Temporary files have segments of 1 GB.  The test also writes pieces that lie
+-- in two segments.
 
 SELECT shared, ptsort_test_file(shared, 300000,
 	ARRAY[0, 300000, 1073741824 - 300000, 1073741824 - 1, 2147483648 - 150000])

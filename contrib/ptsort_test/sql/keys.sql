@@ -1,4 +1,4 @@
--- Tests which key each sort uses, and that the sort's result is right.
+-- Tests each sort's key and each sort's result.
 CREATE TABLE shape_libc (k text COLLATE "en_US.utf8", k2 int8, pad text);
 CREATE INDEX shape_libc_i ON shape_libc (k, k2 DESC);
 CREATE TABLE shape_libc_down (k text COLLATE "en_US.utf8", pad text);

@@ -10,7 +10,7 @@ FROM (VALUES (100000, 0), (20000, 0), (1024, 0), (1024, 1), (1024, 3), (1024, 77
 ORDER BY kb, spill, is_inline;
 SELECT n, s.tuples, s.runs, s.forgotten FROM generate_series(0, 2) n, LATERAL ptsort_test_reserve(n, 1024) s ORDER BY n;
 -- The last reservation makes the sort write its tuples, and the test does not
--- use the reserved place: a run is still open, and memory has no tuple.
+-- use the reserved place.  So a run is still open, and memory has no tuple.
 SELECT is_inline, in_worker, s.tuples
 FROM unnest('{f,t}'::bool[]) is_inline, unnest('{f,t}'::bool[]) in_worker,
 	LATERAL ptsort_test_reserve(2 * set_config('ptsort_test.spill_entries', '1000', true)::int, 1024, is_inline, in_worker) s
