@@ -197,7 +197,8 @@ installcheck-settings:
 # does not know that objects depend on headers.
 $(OBJS): $(wildcard src/*.h src/*/*.h include/*.h) contrib/ptsort_test/internal_tests.h
 
-# The stamp depends only on the sources, not on the directory of the build.
+# The library's stamp depends only on the sources, not on the directory of the
+# build.
 STAMP := $(shell cat $(sort $(wildcard src/*.[ch] src/*/*.[ch] include/*.h)) | cksum | cut -d' ' -f1)
 src/stamp.o: override CPPFLAGS += -DPTSORT_STAMP='"$(STAMP)"'
 src/stamp.o: $(wildcard src/*.c src/*/*.c)

@@ -93,10 +93,10 @@ is(valid_indexes($follower), valid_indexes($primary),
 check_indexes($primary, "seed $seed: primary");
 check_indexes($follower, "seed $seed: replica that has caught up");
 
-# Promotion in the middle of builds: each build pauses at one of these points,
-# and the replica replays all WAL of the builds before its promotion.  (No
-# build pauses at "btwrite: grow": there a process holds the extension lock,
-# and must not wait for the lock that makes it pause.)
+# Promotion in the middle of builds: each build pauses at one of these points;
+# before the promotion, the replica replays all WAL of the builds.  (No build
+# pauses at "btwrite: grow": there a process holds the extension lock, and must
+# not wait for the lock that makes it pause.)
 my @points = (
 	'build: before load',
 	'btload: begin slice',

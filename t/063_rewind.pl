@@ -18,8 +18,8 @@ my $seed = load_seed();
 srand($seed);
 note("seed $seed");
 
-# Older releases of pg_rewind do not know tablespaces inside the data
-# directory.
+# Older releases of pg_rewind do not know tablespaces inside the data directory,
+# so the workload uses no tablespace.
 $BuildLoad::tablespace = 0;
 %BuildLoad::rows = (a => 4000, b => 4000, u => 2000);
 my $old = new_node(

@@ -1,5 +1,5 @@
-# Sorts for aggregates with ORDER BY or DISTINCT inside: in parallel plans,
-# partitions and temporary files, and in EXPLAIN ANALYZE.  ptsort's log lines
+# Sorts for aggregates with ORDER BY or DISTINCT inside: in parallel plans, over
+# partitions, with temporary files, and in EXPLAIN ANALYZE.  ptsort's log lines
 # show the sorts of all processes.  Before PostgreSQL 16, plans have a Sort node
 # only for the columns of GROUP BY.  (sql/aggregates.sql tests which orders have
 # a Sort node.)

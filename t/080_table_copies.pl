@@ -1,5 +1,5 @@
-# Copies of tables by CLUSTER, and the effects of these copies: older snapshots,
-# waiting readers, crashes, a replica, logical decoding.
+# Copies of tables by CLUSTER, with older snapshots, waiting readers, crashes, a
+# replica and logical decoding.
 #
 # Depends on the version: ptsort copies rows as the server does
 use strict;
@@ -112,9 +112,10 @@ FROM pg_stat_progress_cluster WHERE relid = 'watched'::regclass}),
 }
 is(sound($node, 'watched'), 'sound|0', 'progress: in order');
 
-# An invalidation between the creation of the new table and the copy: the
-# server does the copy, and ptsort logs the reason.  (Since PostgreSQL 18,
-# GRANT waits for the table's lock, so the test updates pg_class instead.)
+# An invalidation between the creation of the new table and the copy: the server
+# does the copy, and ptsort logs the reason.  The test updates pg_class, because
+# a GRANT, which would also invalidate, waits for the table's lock since
+# PostgreSQL 18.
 $end = log_end($node);
 my $pause = pause_points($node);
 my $psql = start_psql($node, q{SET ptsort_test.fault = 'cluster: redirected:1:pause:leader'},
@@ -153,8 +154,8 @@ WHERE data LIKE 'table %'}),
 	"public.watched: few:-1\npublic.decoded: few:-1\npublic.watched: few:-2\npublic.decoded: few:-2", 'decoding: the changes');
 
 # A copy of a user catalog table writes the new place of each row version that
-# decoding may need.  For two tables with the same contents, ptsort and the
-# server write the same places.
+# decoding may need.  The places that ptsort writes for one table equal those
+# that the server writes for another table with the same contents.
 my %mapped;
 foreach my $name ('server_mapped', 'mapped')
 {

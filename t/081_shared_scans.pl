@@ -356,8 +356,9 @@ foreach my $act ('SELECT 1', q{SELECT ptsort_test_delete('between_them', '(0,1)'
 is(rebuilt('SET track_counts = off; REINDEX TABLE between_them', 'nothing is counted'), $shared, 'nothing is counted');
 
 # Two other kinds of builds share no scan: builds on a table with statistics on
-# expressions, because planning evaluates the constants in these expressions,
-# and builds on arrays, because functions of the element type compare arrays.
+# expressions, and builds on arrays.  Planning evaluates the constants in the
+# expressions, and may call user functions.  Functions of the element type,
+# which may be user functions, compare arrays.
 $node->safe_psql('postgres', q{
 CREATE STATISTICS between_stats ON (few + 1), id FROM between_them});
 is(rebuilt('REINDEX TABLE between_them', 'statistics'), 'b1: own; b2: alone; b3: own; b4: own', 'statistics');
@@ -441,8 +442,9 @@ is(scans_since($end), 'dups_id: own; dups_word: 2 indexes; dups_few: from dups_w
 check_indexes($node, 'locked');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE relation = 'dups_word'::regclass}), '0', 'locked: no lock is left');
 
-# Another session renames an index that a table rewrite will build later.  During
-# the renaming, no process holds a lock on the index.  ptsort still builds it
+# Another session renames an index that a table rewrite will build later.  At
+# that time no process holds a lock on the index.  ptsort still builds the
+# index.
 foreach my $workers (0, 2)
 {
 	my $names = $node->safe_psql('postgres', q{SELECT string_agg(relname, ' ' ORDER BY indexrelid)

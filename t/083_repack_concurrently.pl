@@ -101,9 +101,10 @@ SELECT (SELECT count(*) FROM pg_replication_slots) + (SELECT count(*) FROM pg_cl
 }
 
 # The rows have the same form as in the server's copy.  All are new rows of one
-# transaction, and its number on each page allows the page to be pruned later.
-# (The TOAST pointers in the data of NAME_big differ.  The server's copy is not
-# quite in order, because the server also fills gaps in earlier pages.)
+# transaction.  Each page stores the transaction's ID, which lets the server
+# prune the page later.  (The TOAST pointers in the data of NAME_big differ.
+# The server's copy is not quite in order, because the server also fills gaps in
+# earlier pages.)
 my %forms;
 foreach my $name ('server', 'ours')
 {
@@ -134,9 +135,10 @@ like(last_copy('server'), qr/ptsort.enable is off/, "forms: the server's own cop
 $node->safe_psql('postgres', 'DROP TABLE server, server_big');
 
 # Transactions that change the table after the copy's snapshot was taken: before
-# the scan, after the scan, before the sort, and after the copy.  One transaction
-# goes on until REPACK waits for its lock.  The same statements change another
-# table, which shows what is right.
+# the scan, after the scan, before the sort, and after the copy.  One
+# transaction goes on until REPACK waits for a lock that the transaction holds.
+# The same statements also change the table right_rows, which shows the expected
+# rows.
 my $changes = q{
 UPDATE NAME SET few = few + 1 WHERE id % 20 = ROUND AND id % 100 < 90;
 UPDATE NAME SET word = 'ROUND' || word WHERE id % 21 = ROUND AND id % 100 < 90;

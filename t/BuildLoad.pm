@@ -55,8 +55,9 @@ my @indexes = (
 	[ 'dup', 'UNIQUE', '((few + 0))' ]);    # fails because of duplicates
 
 # Expected errors, by SQLSTATE: sessions cause them in other sessions and in
-# workers.  The server has no better message when a session drops an object in
-# use, or when a worker starts after its leader fails.
+# workers.  Some messages are obscure: the server reports nothing better when a
+# session drops an object in use, or when a worker starts after its leader
+# fails.
 my %expected_errors = (
 	'0A000' => qr/^cannot cluster on (invalid|partial) index/,
 	'23505' => qr/^could\ not\ create\ unique\ index\ "\w+_dup(_ccnew\d*)?"

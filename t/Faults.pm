@@ -32,11 +32,12 @@ sub shortage_library
 #
 # left_over() returns what a failed build left in its own session or in the
 # server.  It checks pins several times, because a process that writes a page
-# can pin the page for a moment.  It also waits for workers: if the leader
-# fails while it registers a worker, the worker ends by itself.  It compares
-# the number of segments with their number after a successful build, and
-# ignores segments of whole megabytes: they belong to the server's own areas
-# (of statistics, for example), and these areas may grow at any time.
+# can pin the page for a moment.  It also waits for workers: if the leader fails
+# while it registers a worker, that worker ends by itself, perhaps after the
+# leader's error.  It compares the number of segments with their number after a
+# successful build, and ignores segments of whole megabytes: they belong to the
+# server's own areas (of statistics, for example), and these areas may grow at
+# any time.
 #
 # fail() runs a sort with a fault and returns what is wrong about its outcome.
 # If the number of the failing allocation is a multiple of 8, fail() then runs
