@@ -204,8 +204,7 @@ typedef struct PtSortStats
 								 * tuples in all runs */
 	int64		runs;			/* runs written, initial and merged */
 	int64		run_bytes;		/* size of the runs that this participant left
-								 * behind; SERIAL: size of all runs
-								 * written */
+								 * behind; SERIAL: size of all runs written */
 	int64		comparisons;	/* comparisons by the caller's operators */
 	int64		peak_memory;	/* maximum memory that the sort held */
 	int64		temp_bytes;		/* maximum size of the temporary files */
