@@ -374,8 +374,8 @@ $node->safe_psql('postgres', 'DROP INDEX b5');
 is(rebuilt('REINDEX TABLE between_them', 'hash'), 'b1: own; b2: alone; b3: 3 indexes; b4: from b3; b7: from b3', 'a hash index between them');
 $node->safe_psql('postgres', 'DROP INDEX b6, b7');
 
-# An error between the scan and a sibling's build: a session that catches the
-# error finds nothing left, and can continue.
+# After an error between the scan and a sibling's build, the shared scan leaves
+# nothing behind, and a session that catches the error can continue.
 $node->safe_psql('postgres', q{UPDATE acts SET act = 'SELECT 1/0'});
 is($node->safe_psql('postgres', q{
 BEGIN;

@@ -1,6 +1,6 @@
-# The copies of REPACK (CONCURRENTLY): the server's rows in the server's form,
-# transactions that change the table meanwhile, canceled statements, errors, a
-# crash, and a replica.
+# Copies by REPACK (CONCURRENTLY): ptsort's copy has the same rows as the server's
+# copy, in the same tuple format.  Also tests transactions that change the table
+# during the copy, canceled statements, errors, a crash, and a replica.
 #
 # Depends on the version: REPACK is new in 19
 use strict;

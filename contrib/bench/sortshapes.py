@@ -194,7 +194,7 @@ def chosen(words, known, default, groups):
 
 
 def choose(words):
-    """The shapes in a list of names and of GROUPS."""
+    """The shapes that a list names; the list may also name groups (GROUPS)."""
     default = [name for word in DEFAULT for name in GROUPS.get(word, (word,))]
     return [SHAPES[name] for name in chosen(words, SHAPES, default, GROUPS)]
 

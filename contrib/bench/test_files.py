@@ -23,7 +23,7 @@ def span(participant, phase, start, elapsed):
 
 
 def one_sort(seconds, **more):
-    """A run of a sort by ptsort."""
+    """The result of one execution of a sort by ptsort."""
     return {"seconds": seconds, "cpu": 1.5, "sort": {"temp_bytes": 2000000},
             "report": [span(0, "open", 0, 100), span(0, "read", 100, 900), span(1, "read", 200, 800),
                        {"participant": None, "phase": "input", "start_ms": None}], **more}

@@ -27,9 +27,9 @@
 #define LARGE_PART		100
 
 /*
- * Number of bytes that a context may keep after puts freed their memory: some
- * small blocks.  If puts left the values of hundreds of rows in the context,
- * the context would be larger.
+ * Maximum size in bytes of the context 'puts' at the end of a sort.  Each put
+ * frees what it allocates in the context, so only a few small blocks may remain.
+ * The values of hundreds of rows would need more.
  */
 #define PUTS_LEAVE		(64 * 1024)
 

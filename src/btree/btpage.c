@@ -75,7 +75,8 @@ btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno, uint32 level)
  * True if nbtree's rules allow adding a tuple of 'size' bytes to the page.  A
  * leaf keeps room for the heap TID that its high key may need.  A page with
  * fewer than two items ignores the fillfactor.  For the fillfactor, the last
- * item's posting list counts as free space: a high key has no posting list.
+ * item's posting list counts as free space, because the item would lose it as
+ * the high key.
  */
 static inline bool
 has_room(const BtRules *rules, const BtOpenPage *open, Size size)

@@ -40,8 +40,8 @@
  * The chunks of all participants together have at most 1/CHUNK_PART of the
  * blocks still to come, because participants that end early leave blocks
  * unused.  The chunks also have at most 1/CHUNK_PART of the blocks that
- * participants already took: the estimate of the blocks still to come may be
- * bad as long as it is based on a few leaves.
+ * participants already took, because an estimate of the blocks still to come
+ * may be wrong if it is based on a few leaves.
  */
 #define CHUNK_PART		16
 #define MAX_CHUNK		(2 * BTWRITE_BATCH)
