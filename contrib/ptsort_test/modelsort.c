@@ -28,8 +28,8 @@
 
 /*
  * Maximum size in bytes of the context 'puts' at the end of a sort.  Each put
- * frees what it allocates in the context, so only a few small blocks may remain.
- * The values of hundreds of rows would need more.
+ * frees what it allocates in the context, so only a few small blocks may
+ * remain.  The values of hundreds of rows would need more.
  */
 #define PUTS_LEAVE		(64 * 1024)
 
