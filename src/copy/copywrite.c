@@ -132,6 +132,7 @@ open_page(CopyWriter *writer)
 	writer->open = btwrite_get_buffer(&writer->out);
 	writer->pages[writer->npages++] = writer->open;
 	PageInit(writer->open, BLCKSZ, 0);
+	/* as heap_insert() does since 19 */
 	if (copy_makes_new_rows(writer->rules))
 		PageSetPrunable(writer->open, writer->rules->inserter);
 }

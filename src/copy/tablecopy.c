@@ -199,67 +199,46 @@ write_slices(Copier *self)
 }
 
 /*
- * Leader: insert the rows of all slices into the new table, in order.  The rows
- * of the server's own copy are not quite in order: it uses the free space map.
+ * Leader: write the row versions of all slices with the server's functions.
+ * New rows are in order here.  In the server's own copy they are not quite in
+ * order, because it uses the free space map.
  */
-static void
-insert_rows(Copier *self)
-{
-	const CopyRules *rules = &self->rules;
-	BulkInsertState state = GetBulkInsertState();
-	HeapTuple	tuple;
-	int			slice;
-
-	while (sort_next_slice(self->team.sort, &slice))
-	{
-		while ((tuple = next_row(self)) != NULL)
-		{
-			/* the server modifies this copy */
-			HeapTuple	copy = heap_copytuple(tuple);
-
-			heap_insert(rules->new_heap, copy, rules->command,
-						HEAP_INSERT_NO_LOGICAL | HEAP_INSERT_SKIP_FSM, state);
-			heap_freetuple(copy);
-		}
-	}
-	FreeBulkInsertState(state);
-}
-
-/* Leader: write the row versions of all slices, with their old headers. */
-static void
-rewrite_rows(Copier *self)
-{
-	const CopyRules *rules = &self->rules;
-	RewriteState state = begin_heap_rewrite(rules->old_heap, rules->new_heap,
-											rules->oldest_xmin,
-											rules->freeze_xid,
-											rules->cutoff_multi);
-	HeapTuple	tuple;
-	int			slice;
-
-	while (sort_next_slice(self->team.sort, &slice))
-	{
-		while ((tuple = next_row(self)) != NULL)
-		{
-			/* the server modifies this copy */
-			HeapTuple	copy = heap_copytuple(tuple);
-
-			rewrite_heap_tuple(state, tuple, copy);
-			heap_freetuple(copy);
-		}
-	}
-	end_heap_rewrite(state);
-}
-
-/* Leader: write the row versions of all slices with the server's functions. */
 static void
 write_by_server(Copier *self)
 {
-	if (copy_makes_new_rows(&self->rules))
-		insert_rows(self);
+	const CopyRules *rules = &self->rules;
+	BulkInsertState inserts = NULL;
+	RewriteState rewrite = NULL;
+	HeapTuple	tuple;
+	int			slice;
+
+	if (copy_makes_new_rows(rules))
+		inserts = GetBulkInsertState();
 	else
-		rewrite_rows(self);
-	self->team.slot->pages = RelationGetNumberOfBlocks(self->rules.new_heap);
+		rewrite = begin_heap_rewrite(rules->old_heap, rules->new_heap,
+									 rules->oldest_xmin, rules->freeze_xid,
+									 rules->cutoff_multi);
+	while (sort_next_slice(self->team.sort, &slice))
+	{
+		while ((tuple = next_row(self)) != NULL)
+		{
+			/* the server modifies this copy */
+			HeapTuple	copy = heap_copytuple(tuple);
+
+			if (inserts)
+				heap_insert(rules->new_heap, copy, rules->command,
+							HEAP_INSERT_NO_LOGICAL | HEAP_INSERT_SKIP_FSM,
+							inserts);
+			else
+				rewrite_heap_tuple(rewrite, tuple, copy);
+			heap_freetuple(copy);
+		}
+	}
+	if (inserts)
+		FreeBulkInsertState(inserts);
+	else
+		end_heap_rewrite(rewrite);
+	self->team.slot->pages = RelationGetNumberOfBlocks(rules->new_heap);
 }
 
 static void
