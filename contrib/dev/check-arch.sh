@@ -42,7 +42,7 @@ start=$SECONDS
 contrib/dev/foreign.sh "$arch" || give_up "no server"
 say "server: $((SECONDS - start)) s"
 run=$arch.$$.$start
-settings=("CHECK_ARCH_RUN=$run"
+settings=("CHECK_ARCH_RUN=$run" FUZZ_IS_SLOW=1
 	"FUZZ_SECONDS=${FUZZ_SECONDS:-120}"
 	"QUERY_FUZZ_SECONDS=${QUERY_FUZZ_SECONDS:-120}")
 if [ -n "${SHORT:-}" ]; then
