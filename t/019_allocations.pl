@@ -47,7 +47,8 @@ sub count_allocations
 # The server's out-of-memory messages whose SQLSTATE is not 53200: a call for a
 # file failed, hash_create had no memory for a hash table's directory (XX000), or
 # newlocale failed (since 18 each process calls it; glibc's error is ENOENT).
-my $refused = qr/Cannot allocate memory|failed to initialize hash table|could not create locale/;
+my $refused = qr/Cannot allocate memory|failed to initialize hash table/;
+$refused = qr/$refused|could not create locale/ if server_major() >= 18;
 
 # Returns the problem of a build in which one allocation failed, or ''.
 sub wrong

@@ -11,9 +11,16 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(new_node builds_in builds_since log_end start_psql start_pgbench stop_pgbench
+our @EXPORT = qw(server_major new_node builds_in builds_since log_end start_psql start_pgbench stop_pgbench
   wait_for_point pause_points end_session try_sql error_of dsm_segments wait_until_back
   check_nothing_left);
+
+# Returns the major version of the server to test.
+sub server_major
+{
+	my ($major) = qx(pg_config --version) =~ /^PostgreSQL (\d+)/;
+	return $major;
+}
 
 # Starts a server.  Settings of ptsort_test make parallel builds load in several
 # slices and use all allowed workers, even though the tables are small.  Dynamic
