@@ -12,6 +12,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+plan skip_all => 'this server has no REPACK' if server_major() < 19;
 my $node = new_node(
 	'main',
 	init => { allows_streaming => 1, extra => ['--data-checksums'] },
@@ -19,11 +20,6 @@ my $node = new_node(
 ptsort.parallel_workers = 2
 maintenance_work_mem = '2MB'
 });
-if ($node->pg_version->major < 19)
-{
-	$node->stop;
-	plan skip_all => 'this server has no REPACK';
-}
 $node->safe_psql('postgres', 'CREATE EXTENSION pageinspect');
 
 # Tables with columns of all kinds, and with dead row versions.  The rows of
@@ -205,9 +201,9 @@ UPDATE busy SET few = few - 1, word = md5(word) WHERE id = :b;
 END;
 });
 $node->safe_psql('postgres', q{
-CREATE TABLE busy (id int PRIMARY KEY, word text, few int) WITH (fillfactor = 70);
-INSERT INTO busy SELECT i, md5(i::text), 0 FROM generate_series(1, 20000) i;
-CREATE INDEX busy_word ON busy (word)});
+CREATE TABLE busy (id int PRIMARY KEY, word text, few int,
+	CONSTRAINT busy_word EXCLUDE USING btree (word WITH =)) WITH (fillfactor = 70);
+INSERT INTO busy SELECT i, md5(i::text), 0 FROM generate_series(1, 20000) i});
 my $bench = start_pgbench($node, $script, '-c', '2');
 $node->poll_query_until('postgres',
 	"SELECT n_tup_upd > 200 FROM pg_stat_user_tables WHERE relname = 'busy'");
