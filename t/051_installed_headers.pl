@@ -9,6 +9,8 @@ use Cwd;
 use File::Basename;
 use File::Copy;
 use FindBin;
+use lib $FindBin::RealBin;
+use Ptsort;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -117,7 +119,7 @@ sub compile_all
 }
 
 # the oldest C in which the server's headers compile: C11 since 19
-compile_all('gcc', `pg_config --version` =~ /PostgreSQL (\d+)/ && $1 >= 19 ? '-std=gnu11' : '-std=gnu99');
+compile_all('gcc', server_major() >= 19 ? '-std=gnu11' : '-std=gnu99');
 SKIP:
 {
 	skip 'g++ is missing', 1 if system('g++ --version >/dev/null 2>&1') != 0;

@@ -21,7 +21,7 @@ use Test::More;
 my $top = Cwd::realpath("$FindBin::RealBin/..");
 my $script = "$top/contrib/image/image.sh";
 my $dir = PostgreSQL::Test::Utils::tempdir();
-my ($major) = qx(pg_config --version) =~ /^PostgreSQL (\d+)/;
+my $major = server_major();
 
 # Runs image.sh for a directory; returns the status and the output.
 sub image

@@ -11,6 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+plan skip_all => 'this server has no REPACK' if server_major() < 19;
 my $node = new_node(
 	'main',
 	init => { allows_streaming => 1 },
@@ -18,11 +19,6 @@ my $node = new_node(
 ptsort.parallel_workers = 2
 maintenance_work_mem = '2MB'
 });
-if ($node->pg_version->major < 19)
-{
-	$node->stop;
-	plan skip_all => 'this server has no REPACK';
-}
 
 $node->safe_psql('postgres', q{
 CREATE FUNCTION fill(t text) RETURNS void LANGUAGE plpgsql AS $$
