@@ -17,17 +17,20 @@ import values
 from case import Case
 
 
+ORDER = "<"                     # byte order of the pages
+
+
 def leaf_tuple(block, offset, key):
     """An index tuple with one TID."""
-    return struct.pack("<HHHH", block >> 16, block & 0xFFFF, offset,
+    return struct.pack(ORDER + "HHHH", block >> 16, block & 0xFFFF, offset,
                        8 + len(key)) + key
 
 
 def posting_tuple(key, tids):
     """An index tuple with several TIDs."""
     start = 8 + len(key)
-    body = key + b"".join(struct.pack("<HHH", 0, *tid) for tid in tids)
-    return struct.pack("<HHHH", 0, start, tree.IS_POSTING | len(tids),
+    body = key + b"".join(struct.pack(ORDER + "HHH", 0, *tid) for tid in tids)
+    return struct.pack(ORDER + "HHHH", 0, start, tree.IS_POSTING | len(tids),
                        tree.ALT_TID | 8 + len(body)) + body
 
 
@@ -39,19 +42,21 @@ def page(items, previous=0, following=0, level=0, flags=tree.LEAF, size=8192):
     for item in items:
         end -= len(item)
         raw[end:end + len(item)] = item
-        pointers += struct.pack(
-            "<I", end | tree.LP_NORMAL << 15 | len(item) << 17)
+        low, high = (end, len(item)) if ORDER == "<" else (len(item), end)
+        pointers += struct.pack(ORDER + "I",
+                                low | tree.LP_NORMAL << 15 | high << 17)
     raw[tree.HEADER:tree.HEADER + len(pointers)] = pointers
-    struct.pack_into("<HHH", raw, 12, tree.HEADER + len(pointers), end,
+    struct.pack_into(ORDER + "HHH", raw, 12, tree.HEADER + len(pointers), end,
                      size - 16)
-    struct.pack_into("<IIIH", raw, size - 16, previous, following, level, flags)
+    struct.pack_into(ORDER + "IIIH", raw, size - 16, previous, following, level,
+                     flags)
     return raw.hex()
 
 
 def metapage(root, level, equal_image=1, size=8192):
     raw = bytearray(size)
-    struct.pack_into("<6I", raw, tree.HEADER, tree.BTREE_MAGIC, 4, root, level,
-                     root, level)
+    struct.pack_into(ORDER + "6I", raw, tree.HEADER, tree.BTREE_MAGIC, 4, root,
+                     level, root, level)
     raw[64] = equal_image
     return raw.hex()
 
@@ -61,7 +66,7 @@ KEYS = [struct.pack("<q", i) for i in range(6)]
 
 def two_leaves(high_key_block=9):
     """A tree of a root and two leaves."""
-    high = struct.pack("<HHHH", 0, high_key_block, 1, 16) + KEYS[2]
+    high = struct.pack(ORDER + "HHHH", 0, high_key_block, 1, 16) + KEYS[2]
     return [metapage(3, 1),
             page([high, leaf_tuple(1, 1, KEYS[0]),
                   posting_tuple(KEYS[1], [(1, 2), (2, 1)])],
@@ -76,8 +81,8 @@ class Trees(unittest.TestCase):
         found = tree.Tree(two_leaves()).entries()
         self.assertEqual([key for (_, key), _ in found],
                          [KEYS[0], KEYS[1], KEYS[1], KEYS[2]])
-        self.assertEqual([struct.unpack("<HHH", tid) for _, tid in found],
-                         [(0, 1, 1), (0, 1, 2), (0, 2, 1), (0, 3, 1)])
+        self.assertEqual([tid for _, tid in found],
+                         [(1, 1), (1, 2), (2, 1), (3, 1)])
         self.assertEqual(tree.Tree(two_leaves()).count(), 4)
 
     def test_block_numbers_do_not_matter(self):
@@ -102,7 +107,7 @@ class Trees(unittest.TestCase):
         builds."""
         pages = two_leaves()
         high = bytes.fromhex(pages[1])
-        high = tree.Page(high).items[0]
+        high = tree.Page(high, ORDER).items[0]
         pages[1] = page([high, leaf_tuple(1, 1, KEYS[0]),
                          leaf_tuple(1, 2, KEYS[1]), leaf_tuple(2, 1, KEYS[1])],
                         following=2)
@@ -145,6 +150,18 @@ class Trees(unittest.TestCase):
         pages[2] = page([leaf_tuple(3, 1, KEYS[2])], previous=3)
         with self.assertRaisesRegex(tree.BadTree, "left sibling"):
             tree.Tree(pages)
+
+
+class BigEndianTrees(Trees):
+    """The same pages as a big-endian processor stores them."""
+
+    def setUp(self):
+        global ORDER
+        ORDER = ">"
+
+    def tearDown(self):
+        global ORDER
+        ORDER = "<"
 
 
 class Answers(unittest.TestCase):

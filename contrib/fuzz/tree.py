@@ -5,6 +5,9 @@ pages except block numbers, LSNs and checksums, level by level from the root and
 from left to right.  `entries` returns only the leaf level: the stored key and
 the TID of each entry, in order.  It ignores which pages and posting lists hold
 the entries.
+
+The fields of a page have the byte order of the server's processor, "<" or ">"
+as in struct.  The magic number of the metapage shows which one.
 """
 
 import struct
@@ -31,19 +34,21 @@ class BadTree(Exception):
 class Page:
     """A page of the tree: its items, and its header fields."""
 
-    def __init__(self, raw):
-        lower, upper, special = struct.unpack_from("<HHH", raw, 12)
+    def __init__(self, raw, order):
+        lower, upper, special = struct.unpack_from(order + "HHH", raw, 12)
         (self.previous, self.next, self.level,
-         self.flags) = struct.unpack_from("<IIIH", raw, special)
+         self.flags) = struct.unpack_from(order + "IIIH", raw, special)
         self.size = len(raw)
         self.free = upper - lower
         self.items = []
-        for pointer in struct.unpack_from("<%dI" % ((lower - HEADER) // 4),
-                                          raw, HEADER):
-            start = pointer & 0x7FFF
+        for pointer in struct.unpack_from(
+                "%s%dI" % (order, (lower - HEADER) // 4), raw, HEADER):
+            start, length = pointer & 0x7FFF, pointer >> 17
+            if order == ">":
+                start, length = length, start
             if pointer >> 15 & 3 != LP_NORMAL:
                 raise BadTree("line pointer %x" % pointer)
-            self.items.append(raw[start:start + (pointer >> 17)])
+            self.items.append(raw[start:start + length])
         self.first = 0 if self.next == 0 else 1     # after the high key
 
     def comparable(self):
@@ -62,10 +67,9 @@ class Tree:
 
     def __init__(self, lines):
         raw = [bytes.fromhex(line) for line in lines]
-        (magic, version, root, level, fastroot,
-         fastlevel) = struct.unpack_from("<6I", raw[0], HEADER)
-        if magic != BTREE_MAGIC:
-            raise BadTree("no metapage")
+        self.order = order_of(raw[0])
+        (version, root, level, fastroot, fastlevel) = struct.unpack_from(
+            self.order + "5I", raw[0], HEADER + 4)
         self.blocks = len(raw)
         self.shape = (version, level, level - fastlevel, fastroot == root,
                       raw[0][64])           # allequalimage
@@ -76,7 +80,7 @@ class Tree:
             self.levels.append(pages)
             if level == 0:
                 break
-            root = block_of(pages[0].items[pages[0].first])
+            root = block_of(pages[0].items[pages[0].first], self.order)
             level -= 1
         self.leaves = self.levels[-1] if self.levels else []
 
@@ -87,7 +91,7 @@ class Tree:
         while block != 0:
             if block >= len(raw) or len(pages) > len(raw):
                 raise BadTree("block %d of %d" % (block, len(raw)))
-            page = Page(raw[block])
+            page = Page(raw[block], self.order)
             if page.level != level or page.previous != left:
                 raise BadTree("block %d has level %d and left sibling %d"
                               % (block, page.level, page.previous))
@@ -103,50 +107,63 @@ class Tree:
 
     def count(self):
         """The number of entries."""
-        return sum(count_entries(item) for page in self.leaves
+        return sum(count_entries(item, self.order) for page in self.leaves
                    for item in page.items[page.first:])
 
     def entries(self):
-        """The data that all builds must have in common: a list of (key, TID)."""
+        """The data that all builds must have in common: a list of (key, TID).
+        A TID is a pair of block number and offset number."""
         found = []
         for page in self.leaves:
             for item in page.items[page.first:]:
-                append_entries(found, item)
+                append_entries(found, item, self.order)
         return found
 
 
-def block_of(item):
+def order_of(metapage):
+    """The byte order of an index."""
+    for order in "<>":
+        if struct.unpack_from(order + "I", metapage, HEADER) == (BTREE_MAGIC,):
+            return order
+    raise BadTree("no metapage")
+
+
+def tid_of(item, at, order):
+    """The TID at an offset of a tuple."""
+    high, low, offset = struct.unpack_from(order + "HHH", item, at)
+    return high << 16 | low, offset
+
+
+def block_of(item, order):
     """The block number in a tuple's TID."""
-    high, low = struct.unpack_from("<HH", item)
-    return high << 16 | low
+    return tid_of(item, 0, order)[0]
 
 
-def count_entries(item):
+def count_entries(item, order):
     """The number of entries of a leaf tuple."""
-    offset, info = struct.unpack_from("<HH", item, 4)
+    offset, info = struct.unpack_from(order + "HH", item, 4)
     return offset & COUNT_MASK if info & ALT_TID else 1
 
 
-def append_entries(found, item):
+def append_entries(found, item, order):
     """Append the entries of a leaf tuple to `found`: several for a posting list."""
-    offset, info = struct.unpack_from("<HH", item, 4)
+    offset, info = struct.unpack_from(order + "HH", item, 4)
     bits = info & ~(SIZE_MASK | ALT_TID)
     if info & ALT_TID:
         if not offset & IS_POSTING:
             raise BadTree("a pivot tuple among the leaf's")
-        start = block_of(item)
+        start = block_of(item, order)
         key = (bits, item[8:start])
         for at in range(start, start + 6 * (offset & COUNT_MASK), 6):
-            found.append((key, item[at:at + 6]))
+            found.append((key, tid_of(item, at, order)))
     else:
-        found.append(((bits, item[8:]), item[:6]))
+        found.append(((bits, item[8:]), tid_of(item, 0, order)))
 
 
 def show_entry(entry):
     """An entry in readable form."""
     (bits, key), tid = entry
-    high, low, offset = struct.unpack("<HHH", tid)
-    return "(%d,%d) %04x %s" % (high << 16 | low, offset, bits, key[:40].hex())
+    return "(%d,%d) %04x %s" % (*tid, bits, key[:40].hex())
 
 
 def first_difference(ours, servers):
