@@ -15,7 +15,7 @@
  *
  *		work = rows * (1 or REFERENCE_COST) + pages * PAGE_COST
  *
- * and a build with w workers, which has w + 1 participants, takes
+ * and a build by w + 1 participants (w workers and the leader) takes
  *
  *		work * RUNS_FACTOR / min(w + 1, CPUs) + (w + 2) * WORKER_COST
  *
