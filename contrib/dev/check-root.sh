@@ -31,7 +31,8 @@ settings=(NO_INSTALL=1 "PG_CONFIG=/usr/lib/postgresql/$major/bin/pg_config")
 for name in TESTS TAP_ONLY JOBS KEEP TAP_SECONDS FUZZ_SECONDS QUERY_FUZZ_SECONDS; do
 	[ -z "${!name:-}" ] || settings+=("$name=${!name}")
 done
-contrib/dev/root.sh "$root" run -s "$copy" \
+# if this script ends early, the tests end, too
+setpriv --pdeathsig TERM contrib/dev/root.sh "$root" run -s "$copy" \
 	env -C /src "${settings[@]}" contrib/dev/check.sh
 status=$?
 mkdir -p build
