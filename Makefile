@@ -129,7 +129,7 @@ DATA = $(wildcard ptsort--*.sql)
 LAYERS = \
 	util stamp segment debug \
 	$(addprefix text/, \
-		text_table text_pass text_icu text_unit text_rank text_model text_symbol text_code) \
+		text_table text_pass text_icu text_unit text_rank text_digest text_model text_symbol text_code) \
 	$(addprefix key/, \
 		key_pack key_column key) \
 	$(addprefix order/, \
@@ -148,10 +148,14 @@ LAYERS = \
 		btpage btwrite btload btreport btbuild siblings) \
 	$(addprefix copy/, \
 		copy copyscan copywrite tablecopy) \
+	$(addprefix check/, \
+		check checkread checkpage checkorder checklinks checkunique \
+		checkfind checkrows checkindex) \
 	$(addprefix query/, \
 		sortreport sortnode) \
 	$(addprefix hook/, \
-		hook utility planworkers ambuild cluster internals api module)
+		hook utility planworkers ambuild cluster internals api checkfunction \
+		collations module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 

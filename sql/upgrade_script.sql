@@ -7,9 +7,17 @@ DROP EXTENSION IF EXISTS ptsort CASCADE;
 CREATE SCHEMA upgraded;
 SET search_path = upgraded, public;
 
+-- Returns the columns of a table, and their privileges and comments.
+CREATE FUNCTION table_definition(oid) RETURNS text LANGUAGE sql
+RETURN (SELECT string_agg(concat_ws(' ', attname, format_type(atttypid, atttypmod),
+		attcollation::regcollation, attnotnull, attacl::text,
+		pg_get_expr(adbin, adrelid), col_description(attrelid, attnum)), ', ' ORDER BY attnum)
+	FROM pg_attribute LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum)
+	WHERE attrelid = $1 AND attnum > 0);
+
 -- Returns a row for each member of the extension, with the member's catalog
 -- row.  The function leaves out numbers that differ between any two
--- installations.
+-- installations; a definition replaces those of other objects.
 CREATE FUNCTION members(
 	OUT member text, OUT "row" jsonb, OUT definition text, OUT comment text,
 	OUT initial_privileges text)
@@ -27,10 +35,17 @@ BEGIN
 		WHERE extname = 'ptsort'
 	LOOP
 		member := pg_describe_object(object.classid, object.objid, object.objsubid);
-		EXECUTE format('SELECT to_jsonb(c) - ''oid'' FROM %s c WHERE oid = $1',
-			object.classid::regclass) INTO STRICT "row" USING object.objid;
-		definition := CASE WHEN object.classid = 'pg_proc'::regclass
-			THEN pg_get_functiondef(object.objid) END;
+		EXECUTE format('SELECT to_jsonb(c) - $2 FROM %s c WHERE oid = $1',
+			object.classid::regclass) INTO STRICT "row"
+		USING object.objid, '{oid, prosqlbody, proargdefaults, reltype,
+			relfilenode, reltoastrelid, relfrozenxid, relminmxid, relpages,
+			reltuples, extconfig}'::text[];
+		definition := CASE object.classid
+			WHEN 'pg_proc'::regclass THEN pg_get_functiondef(object.objid)
+			WHEN 'pg_class'::regclass THEN table_definition(object.objid)
+			WHEN 'pg_extension'::regclass THEN (SELECT
+				extconfig::regclass[]::text || extcondition::text
+				FROM pg_extension WHERE oid = object.objid) END;
 		comment := obj_description(object.objid, object.classid::regclass::name);
 		initial_privileges := (SELECT initprivs FROM pg_init_privs i
 			WHERE (i.classoid, i.objoid) = (object.classid, object.objid)

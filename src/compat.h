@@ -45,6 +45,10 @@
 #endif
 #include "storage/smgr.h"
 #include "storage/sync.h"
+#include "utils/acl.h"
+#if PG_VERSION_NUM >= 170000
+#include "utils/guc.h"
+#endif
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/sortsupport.h"
@@ -97,6 +101,20 @@
 #else
 #define pt_LockHeldByMe(locktag, lockmode) \
 	LockHeldByMe(locktag, lockmode, false)
+#endif
+
+/* 17 added the privilege MAINTAIN, and a search path for maintenance. */
+#if PG_VERSION_NUM >= 170000
+#define pt_may_maintain(table, role) \
+	(pg_class_aclcheck(table, role, ACL_MAINTAIN) == ACLCHECK_OK)
+#define pt_restrict_search_path() RestrictSearchPath()
+#elif PG_VERSION_NUM >= 160000
+#define pt_may_maintain(table, role) \
+	object_ownercheck(RelationRelationId, table, role)
+#define pt_restrict_search_path() ((void) 0)
+#else
+#define pt_may_maintain(table, role) pg_class_ownercheck(table, role)
+#define pt_restrict_search_path() ((void) 0)
 #endif
 
 /* Since 18, a constraint WITHOUT OVERLAPS has a GiST index */
@@ -240,8 +258,10 @@ pt_libc_locale(Oid collation)
 /* Largest leaf tuple of a btree page (_bt_check_third_page) */
 #if PG_VERSION_NUM >= 180000
 #define pt_bt_max_item_size(page) BTMaxItemSize
+#define pt_bt_max_item_size_no_tid(page) BTMaxItemSizeNoHeapTid
 #else
 #define pt_bt_max_item_size(page) BTMaxItemSize(page)
+#define pt_bt_max_item_size_no_tid(page) BTMaxItemSizeNoHeapTid(page)
 #endif
 
 /* 19 renamed PageSetChecksumInplace(). */
@@ -327,6 +347,15 @@ pt_relation_path(Relation rel, char *path)
 #define pt_heap_scan_position(scan) ((scan)->rs_cblock)
 #endif
 
+/* True if a buffer has the contents of its page.  19 widened the state. */
+#if PG_VERSION_NUM >= 190000
+#define pt_buffer_is_valid(descriptor) \
+	((pg_atomic_read_u64(&(descriptor)->state) & BM_VALID) != 0)
+#else
+#define pt_buffer_is_valid(descriptor) \
+	((pg_atomic_read_u32(&(descriptor)->state) & BM_VALID) != 0)
+#endif
+
 /* pt_page_is_verified returns true if a page is valid, and reports nothing. */
 static inline bool
 pt_page_is_verified(char *page, BlockNumber block)
@@ -361,6 +390,13 @@ pt_page_is_verified(char *page, BlockNumber block)
 	table_block_parallelscan_startblock_init(rel, worker, scan)
 #define pt_heap_page_prune_opt(scan, buffer) \
 	heap_page_prune_opt((scan)->rs_base.rs_rd, buffer)
+#endif
+
+/* 19 added flags to table_index_fetch_begin(). */
+#if PG_VERSION_NUM >= 190000
+#define pt_index_fetch_begin(rel) table_index_fetch_begin(rel, SO_NONE)
+#else
+#define pt_index_fetch_begin(rel) table_index_fetch_begin(rel)
 #endif
 
 /* Count n blocks of a table as read, as ReadBuffer() does in a bulk read. */

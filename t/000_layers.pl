@@ -118,7 +118,7 @@ sub scattered_folders
 	  0 .. $#folders;
 	my $found = join ' ', @changes;
 
-	return $found eq '. text key order tape memory sort variant team btree copy query hook' ? () : ("LAYERS: $found");
+	return $found eq '. text key order tape memory sort variant team btree copy check query hook' ? () : ("LAYERS: $found");
 }
 
 # Public headers, variants and everything in contrib include public headers
@@ -286,7 +286,8 @@ sub wide_lines
 }
 
 # The installation script, META.json, the RPM packages and both changelogs have
-# the version of ptsort.control, and CHANGELOG.md has its date.
+# the version of ptsort.control, and CHANGELOG.md has its date
+# unless the version is in development.
 sub versions_differ
 {
 	my ($top) = @_;
@@ -304,7 +305,7 @@ sub versions_differ
 	  unless slurp("$top/contrib/rpm/ptsort.spec") =~
 	  /^Version:\s+\Q$version\E\n.*^%changelog\n\*[^\n]* - \Q$version\E-\d/ms;
 	push @bad, 'CHANGELOG.md'
-	  unless slurp("$top/CHANGELOG.md") =~ /\A## \Q$version\E \(\d{4}-\d\d-\d\d\)\n/;
+	  unless slurp("$top/CHANGELOG.md") =~ /\A## \Q$version\E \((?:\d{4}-\d\d-\d\d|in development)\)\n/;
 	push @bad, 'debian/changelog'
 	  unless slurp("$top/debian/changelog") =~ /\Aptsort \(\Q$version\E-\d/;
 	return @bad;

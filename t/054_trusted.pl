@@ -62,13 +62,13 @@ my $denied = 'ERROR:  42501: permission denied to create extension "ptsort"';
 fails($_, 'CREATE EXTENSION ptsort',
 	qr/$denied\nHINT:  Must have CREATE privilege on current database to create this extension\./,
 	"$_ may not create it") foreach qw(guest other);
-succeeds('owner', "CREATE EXTENSION ptsort SCHEMA shared; $who", "owner|1.1.0|$superuser|3",
+succeeds('owner', "CREATE EXTENSION ptsort SCHEMA shared; $who", "owner|1.2.0|$superuser|8",
 	"the database's owner may");
 fails('other', 'DROP EXTENSION ptsort', qr/ERROR:  42501: must be owner of extension ptsort/,
 	'another user may not drop it');
 succeeds('owner', "DROP EXTENSION ptsort; $who", '', 'its owner may');
 $node->safe_psql('owned', 'GRANT CREATE ON DATABASE owned TO guest');
-succeeds('guest', "CREATE EXTENSION ptsort SCHEMA shared; $who", "guest|1.1.0|$superuser|3",
+succeeds('guest', "CREATE EXTENSION ptsort SCHEMA shared; $who", "guest|1.2.0|$superuser|8",
 	'a user with the privilege may');
 succeeds('owner', 'SELECT count(*) FROM shared.ptsort_last_build()', '0', 'others may call it');
 foreach my $extension (qw(ptsort_test ptsort_example ptsort_am sortbench))
@@ -91,10 +91,13 @@ CREATE EXTENSION ptsort VERSION '1.0.0' SCHEMA traps;");
 fails('owner', 'ALTER EXTENSION ptsort UPDATE', qr/ERROR:  42723: function "ptsort_last_copy" $exists/,
 	'a function of the same name, in an update');
 succeeds('owner', "DROP FUNCTION traps.ptsort_last_copy; ALTER EXTENSION ptsort UPDATE; $who",
-	"owner|1.1.0|$superuser|3", 'an update by its owner');
+	"owner|1.2.0|$superuser|8", 'an update by its owner');
+as('owner', 'DROP EXTENSION ptsort; CREATE TABLE traps.ptsort_collation_digests (LIKE pg_index)');
+fails('owner', 'CREATE EXTENSION ptsort SCHEMA traps',
+	qr/ERROR:  42P07: relation "ptsort_collation_digests" already exists(?s:\nCONTEXT:.*)?/, 'a table of the same name');
 $node->safe_psql('owned', 'DROP SCHEMA traps CASCADE');
 
-# The functions belong to the superuser.
+# The functions and the table belong to the superuser.
 as('owner', 'CREATE EXTENSION ptsort SCHEMA shared');
 my $function = 'shared.ptsort_last_build()';
 fails('owner', $_, qr/ERROR:  42501: must be owner of function (?:shared\.)?ptsort_last_build/, $_)
@@ -103,6 +106,11 @@ fails('owner', $_, qr/ERROR:  42501: must be owner of function (?:shared\.)?ptso
   "ALTER EXTENSION ptsort DROP FUNCTION $function";
 fails('owner', "DROP FUNCTION $function CASCADE",
 	qr/ERROR:  2BP01: cannot drop function .* because extension ptsort requires it\nHINT:  .*/, 'the owner of the schema');
+my $digests = 'shared.ptsort_collation_digests';
+fails('owner', $_, qr/ERROR:  42501: (?:must be owner of|permission denied for) (?:table|relation) ptsort_collation_digests/, $_)
+  foreach "ALTER TABLE $digests OWNER TO owner", "CREATE RULE r AS ON INSERT TO $digests DO ALSO SELECT 1",
+  "CREATE TRIGGER t BEFORE INSERT ON $digests EXECUTE FUNCTION suppress_redundant_updates_trigger()";
+
 fails('owner', "CREATE FUNCTION own() RETURNS SETOF record LANGUAGE C AS '\$libdir/ptsort', 'ptsort_last_build'",
 	qr/ERROR:  42501: permission denied for language c/, 'other functions of the library');
 
@@ -118,6 +126,14 @@ fails('other', $build =~ s/ i / j /r, qr/ERROR:  42501: must be owner of table t
 succeeds('owner', "$report DROP INDEX shared.i; $build", '', 'again');
 $node->safe_psql('owned', 'CREATE EXTENSION amcheck');
 is($node->safe_psql('owned', "SELECT bt_index_parent_check('shared.i', true, true)"), '', 'the index is right');
+
+# The owner of the database, not that of the extension, remembers digests.
+succeeds('owner', "SELECT shared.ptsort_remember_collations() > 0; SELECT count(*) > 0 FROM $digests", "t\nt", 'the owner remembers');
+fails($_, 'SELECT shared.ptsort_remember_collations()',
+	qr/ERROR:  42501: permission denied for function ptsort_remember_collations/, "$_ does not") foreach qw(guest other);
+fails('other', "UPDATE $digests SET digest = 'x'", qr/ERROR:  42501: permission denied for table ptsort_collation_digests/,
+	'nor changes the digests');
+succeeds('other', "SELECT DISTINCT verdict FROM shared.ptsort_collations() WHERE digest_now IS NOT NULL", 'same order', 'but reads them');
 
 # A user may change ptsort's settings, except the settings that write to the
 # log: only a superuser may change these, even before the session loads ptsort.
@@ -147,7 +163,9 @@ like(slurp_file($dump), qr/CREATE EXTENSION IF NOT EXISTS ptsort WITH SCHEMA sha
 $node->safe_psql('restored', 'GRANT CREATE ON DATABASE restored TO owner');
 command_ok([ 'psql', '-X', '-q', '-1', '-v', 'ON_ERROR_STOP=1', '-U', 'owner', '-h', $node->host, '-p', $node->port, '-f', $dump, 'restored' ],
 	'restored by a user who is not a superuser');
-succeeds('owner', "$who", "owner|1.1.0|$superuser|3", 'it is there', 'restored');
+succeeds('owner', "$who", "owner|1.2.0|$superuser|8", 'it is there', 'restored');
+my ($rows) = as('owner', "TABLE $digests ORDER BY 2");
+succeeds('owner', "TABLE $digests ORDER BY 2", $rows, '... with the digests', 'restored');
 
 # A role that may drop the schema may drop the extension in it.
 succeeds('owner', "DROP EXTENSION ptsort; $who SELECT count(*) FROM pg_class WHERE relname = 'i'", '1', 'dropped; the index stays');

@@ -32,8 +32,8 @@ collect_data()
 	own_workdir
 }
 
-# run_checks: run amcheck and check the order of every index, in two sessions at
-# the same time
+# run_checks: run amcheck, ptsort_check and a check of the order of every index,
+# in two sessions at the same time
 run_checks()
 {
 	local other status
@@ -61,16 +61,16 @@ sql -f "$work/src/contrib/dev/demo.sql" || exit 1
 say "build indexes: one worker and the leader, maintenance_work_mem = 512MB"
 sql -At -f "$work/src/contrib/dev/demo-builds.sql" || exit 1
 
-say "check: bt_index_parent_check(index, heapallindexed, rootdescend), order"
+say "check: bt_index_parent_check(index, heapallindexed, rootdescend), ptsort_check(index, heap), order"
 run_checks || exit 1
 
 sql -c 'TABLE demo.report'
 sql -At -c "SELECT count(*) || ' indexes: '
 		|| count(*) FILTER (WHERE built_by LIKE 'ptsort%') || ' built by ptsort, '
-		|| count(*) FILTER (WHERE amcheck = 'ok') || ' pass amcheck, '
+		|| count(*) FILTER (WHERE checks = 'ok') || ' pass amcheck and ptsort_check, '
 		|| count(*) FILTER (WHERE server_order = ptsort_order)
 		|| ' in the server''s order' FROM demo.builds" || exit 1
-good=$(sql -At -c "SELECT bool_and(built_by LIKE 'ptsort%' AND amcheck = 'ok'
+good=$(sql -At -c "SELECT bool_and(built_by LIKE 'ptsort%' AND checks = 'ok'
 		AND server_order = ptsort_order) FROM demo.builds")
 
 say "queries: one process, work_mem = 256MB"

@@ -48,6 +48,13 @@ extern BtBuildRequest planworkers_request(Relation heap, Relation index,
 										  int by_cost);
 
 /*
+ * planworkers_obstacle returns the reason why the server's rules forbid
+ * parallel work on a table, or NULL if they allow it.  The work calls the
+ * functions in the expressions and the predicate of 'index', unless it is NULL.
+ */
+extern const char *planworkers_obstacle(Relation heap, Relation index);
+
+/*
  * planworkers_limit lowers request->workers to the number with which the build
  * is fastest, unless the user specified the number.  The request is for builds
  * of 'index' and request->candidates by one scan, or for a copy in the order of

@@ -56,26 +56,28 @@ int			ptsort_parallel_workers = -1;
 #define WORKER_COST		75000.0 /* starting and ending a worker */
 
 /*
- * Returns the reason why the server's rules forbid a parallel build, or NULL if
- * they allow it.  Like the planner, this function checks expressions and the
- * predicate after constant folding.  Folding may call user functions, so
- * callers must not call this function inside ereport().
+ * Like the planner, this function checks expressions and the predicate after
+ * constant folding.  Folding may call user functions, so callers must not call
+ * this function inside ereport().
  */
-static const char *
-why_not_parallel(Relation heap, Relation index)
+const char *
+planworkers_obstacle(Relation heap, Relation index)
 {
 	Query	   *query;
 
 	if (heap->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
 		return "a temporary table";
 
-	query = makeNode(Query);
-	query->commandType = CMD_SELECT;
-	query->targetList = RelationGetIndexExpressions(index);
-	query->jointree =
-		makeFromExpr(NIL, (Node *) RelationGetIndexPredicate(index));
-	if (max_parallel_hazard(query) != PROPARALLEL_SAFE)
-		return "a function that is not parallel safe";
+	if (index != NULL)
+	{
+		query = makeNode(Query);
+		query->commandType = CMD_SELECT;
+		query->targetList = RelationGetIndexExpressions(index);
+		query->jointree =
+			makeFromExpr(NIL, (Node *) RelationGetIndexPredicate(index));
+		if (max_parallel_hazard(query) != PROPARALLEL_SAFE)
+			return "a function that is not parallel safe";
+	}
 	if (parallel_is_forbidden(heap))
 		return "an extension that forbids parallel work on the table";
 	return NULL;
@@ -114,7 +116,7 @@ planworkers_request(Relation heap, Relation index, int by_cost)
 								  request.source,
 								  max_parallel_maintenance_workers);
 	if (request.workers > 0 &&
-		(obstacle = why_not_parallel(heap, index)) != NULL)
+		(obstacle = planworkers_obstacle(heap, index)) != NULL)
 	{
 		request.workers = 0;
 		request.source = psprintf("%s, serial because of %s",

@@ -99,7 +99,7 @@ init_support(PtSortKey *key, SortSupport ssup, const KeyColumn *column)
 	/* raises an error if the column needs a collation and has none */
 	key_column_support(column, false, ssup);
 	if ((padded || column->sortsupport == F_BTTEXTSORTSUPPORT) &&
-		!key_column_is_bytewise(column->collation))
+		!text_rank_bytewise(column->collation))
 		ranks = find_ranks(column->collation);
 	if (ranks)
 		text_compare_wrap(ssup, ranks, padded, &key->failure);

@@ -261,13 +261,6 @@ is_citext(Oid comparison)
 }
 
 bool
-key_column_is_bytewise(Oid collation)
-{
-	return pt_collate_is_c(collation) ||
-		(pt_collate_is_libc(collation) && text_rank_bytewise(collation));
-}
-
-bool
 key_column_is_text(const KeyColumn *column, TextForm *form, bool *bytewise)
 {
 	if (!OidIsValid(column->sortsupport))
@@ -275,7 +268,7 @@ key_column_is_text(const KeyColumn *column, TextForm *form, bool *bytewise)
 		*form = TEXT_LOWERED;
 		if (!is_citext(column->comparison))
 			return false;
-		*bytewise = key_column_is_bytewise(column->collation);
+		*bytewise = text_rank_bytewise(column->collation);
 		return true;
 	}
 	for (int i = 0; i < lengthof(known_text); i++)
@@ -286,7 +279,7 @@ key_column_is_text(const KeyColumn *column, TextForm *form, bool *bytewise)
 		{
 			*form = text->form;
 			*bytewise = text->bytewise ||
-				key_column_is_bytewise(column->collation);
+				text_rank_bytewise(column->collation);
 			return true;
 		}
 	}

@@ -79,13 +79,6 @@ extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,
 extern bool key_maker_decides(WordMaker make);
 
 /*
- * key_column_is_bytewise returns true for collations that order text by its
- * bytes.  These are "C" and the C library's collations without rules, such as
- * C.UTF-8.
- */
-extern bool key_column_is_bytewise(Oid collation);
-
-/*
  * key_column_is_text returns true if the column is text for which ptsort can
  * learn a code.  Sets *form to the form of the values, and *bytewise to true if
  * the values are ordered by their bytes.  (ptsort supports no other types that

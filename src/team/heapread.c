@@ -58,9 +58,6 @@
 /* After useless copies: number of batches to read without copying */
 #define PAUSE		16
 
-/* If other processes wait: maximum number of batches without copying (64 MB) */
-#define LONG_PAUSE	512
-
 /*
  * Maximum number of blocks of a small table: 64 MB.  The leader begins to scan
  * before the workers do, and sorting tuples takes longer than scanning them.
@@ -68,6 +65,12 @@
  * while the workers wait.
  */
 #define SMALL_TABLE	8192
+
+/*
+ * If other processes wait: maximum number of batches without copying.  They
+ * have the size of a small table.
+ */
+#define LONG_PAUSE	(SMALL_TABLE / BATCH)
 
 struct HeapReader
 {

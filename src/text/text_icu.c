@@ -595,33 +595,28 @@ read_collation(IcuCollation *icu)
 	return result;
 }
 
-/*
- * Returns the palloc'd name by which the server opens a collation; NULL if the
- * user added rules to the collation.
- */
-static char *
-locale_name(Oid collation)
+char *
+text_icu_locale(Oid collation, char **rules)
 {
 	const bool	own = collation == DEFAULT_COLLATION_OID;
 	int			cache = own ? DATABASEOID : COLLOID;
-	AttrNumber	rules = own ? PT_DATABASE_RULES : PT_COLLATION_RULES;
-	HeapTuple	tuple = SearchSysCache1(cache, ObjectIdGetDatum(own ?
-																MyDatabaseId :
-																collation));
-	Datum		name;
+	Oid			oid = own ? MyDatabaseId : collation;
+	AttrNumber	column = own ? PT_DATABASE_RULES : PT_COLLATION_RULES;
+	HeapTuple	tuple = SearchSysCache1(cache, ObjectIdGetDatum(oid));
+	Datum		value;
 	bool		isnull;
 	char	   *result;
 
+	*rules = NULL;
 	if (!HeapTupleIsValid(tuple))
 		return NULL;
-	name = SysCacheGetAttr(cache, tuple, own ? PT_DATABASE_LOCALE :
-						   PT_COLLATION_LOCALE, &isnull);
-	result = isnull ? NULL : TextDatumGetCString(name);
-	if (rules != 0)
+	value = SysCacheGetAttr(cache, tuple, own ? PT_DATABASE_LOCALE :
+							PT_COLLATION_LOCALE, &isnull);
+	result = isnull ? NULL : TextDatumGetCString(value);
+	if (column != 0)
 	{
-		(void) SysCacheGetAttr(cache, tuple, rules, &isnull);
-		if (!isnull)
-			result = NULL;
+		value = SysCacheGetAttr(cache, tuple, column, &isnull);
+		*rules = isnull ? NULL : TextDatumGetCString(value);
 	}
 	ReleaseSysCache(tuple);
 	return result;
@@ -649,12 +644,14 @@ IcuCollation *
 text_icu_open(Oid collation)
 {
 	const IcuFunctions *f = find_functions();
-	char	   *locale = f ? locale_name(collation) : NULL;
+	char	   *rules = NULL;
+	char	   *locale = f ? text_icu_locale(collation, &rules) : NULL;
 	IcuCollation *icu;
 	UCollator  *collator;
 	int			error = 0;
 
-	if (locale == NULL)
+	/* ucol_open() does not read rules */
+	if (locale == NULL || rules != NULL)
 		return NULL;
 	collator = f->ucol_open(locale, &error);
 	if (error > 0)

@@ -38,6 +38,13 @@ typedef struct IcuCharacter
 typedef struct IcuCollation IcuCollation;
 
 /*
+ * text_icu_locale returns the palloc'd name by which the server opens a
+ * collation, and sets *rules to the rules that the user added, or to NULL.
+ * Returns NULL if the collation has no name in ICU.
+ */
+extern char *text_icu_locale(Oid collation, char **rules);
+
+/*
  * text_icu_open opens an ICU collation in the current memory context.  Returns
  * NULL if the functions of the server's ICU are not available, or if the
  * collation does not meet the expectations of text_icu.c.  Opening can be slow.

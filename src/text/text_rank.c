@@ -449,9 +449,21 @@ look_up(Oid collation)
 bool
 text_rank_bytewise(Oid collation)
 {
-	TextRanks  *ranks = look_up(collation);
+	TextRanks  *ranks;
 
-	return ranks->agrees && ranks->proof && ranks->proof->bytewise;
+	if (pt_collate_is_c(collation))
+		return true;
+	if (!pt_collate_is_libc(collation))
+		return false;
+	ranks = look_up(collation);
+	return ranks->agrees && ranks->proof->bytewise;
+}
+
+const CollateTables *
+text_rank_tables(const TextRanks *ranks)
+{
+	return ranks->agrees && ranks->proof && ranks->proof->later ?
+		&ranks->proof->tables : NULL;
 }
 
 TextRanks *

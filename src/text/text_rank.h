@@ -10,6 +10,7 @@
 
 #include "compat.h"
 
+#include "text/text_table.h"
 #include "utils/builtins.h"
 #include "utils/sortsupport.h"
 
@@ -93,10 +94,17 @@ extern TextRanks *text_rank_find(Oid collation);
 extern bool text_rank_is_ready(TextRanks *ranks, bool read);
 
 /*
- * text_rank_bytewise returns true if the C library's tables prove that a
- * collation orders strings by their bytes, as C.UTF-8 does.
+ * text_rank_bytewise returns true for collations that order strings by their
+ * bytes: "C", and those of which the C library's tables prove it, such as
+ * C.UTF-8.
  */
 extern bool text_rank_bytewise(Oid collation);
+
+/*
+ * text_rank_tables returns the tables of the C library if they prove the order
+ * in all passes, else NULL.
+ */
+extern const CollateTables *text_rank_tables(const TextRanks *ranks);
 
 /*
  * text_rank_compare compares two strings as the collation does, and sets *cmp

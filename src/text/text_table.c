@@ -177,13 +177,89 @@ text_table_continues(const CollateTables *tables, const unsigned char *bytes,
 	return false;
 }
 
-#ifdef __GLIBC__
+/* Limit on sequences after a first byte; no locale exceeds it. */
+#define MAX_SEQUENCES	2000000
+
+/* Maximum length of an element in bytes. */
+#define MAX_ELEMENT_BYTES	(1 + PG_UINT8_MAX)
 
 /*
- * Limits on passes and on sequences after a first byte; no locale exceeds them.
+ * Visit the elements of a range of sequences, which must differ only in the
+ * last byte.  bytes[0] is the first byte of all elements.  Returns false unless
+ * the range is certainly valid.
  */
+static bool
+walk_range(const CollateTables *tables, const Sequence *range,
+		   unsigned char *bytes, TextTableVisitor visit, void *arg)
+{
+	const unsigned char *low = range->bytes;
+	const unsigned char *high = low + range->n;
+	int			last = range->n - 1;
+
+	if (last < 0 || memcmp(low, high, last) != 0 || low[last] > high[last])
+		return false;
+	memcpy(bytes + 1, low, last);
+	for (int c = low[last]; c <= high[last]; c++)
+	{
+		bytes[range->n] = c;
+		if (!visit(arg, bytes, 1 + range->n,
+				   tables->ranges[c - low[last] - range->index]))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Visit the elements in the list of the first byte bytes[0].  Returns false
+ * unless all sequences are certainly valid.
+ */
+static bool
+walk_list(const CollateTables *tables, unsigned char *bytes,
+		  TextTableVisitor visit, void *arg)
+{
+	const unsigned char *at = tables->sequences - tables->table[bytes[0]];
+
+	for (int count = 0; count < MAX_SEQUENCES; count++)
+	{
+		Sequence	sequence;
+
+		at = next_sequence(at, &sequence);
+		if (sequence.index < 0)
+		{
+			if (!walk_range(tables, &sequence, bytes, visit, arg))
+				return false;
+			continue;
+		}
+		memcpy(bytes + 1, sequence.bytes, sequence.n);
+		if (!visit(arg, bytes, 1 + sequence.n, sequence.index))
+			return false;
+		if (sequence.n == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+text_table_walk(const CollateTables *tables, TextTableVisitor visit, void *arg)
+{
+	unsigned char bytes[MAX_ELEMENT_BYTES];
+
+	for (int c = 1; c < 256; c++)
+	{
+		int32		index = tables->table[c];
+
+		bytes[0] = c;
+		if (index < 0 ? !walk_list(tables, bytes, visit, arg) :
+			!visit(arg, bytes, 1, index))
+			return false;
+	}
+	return true;
+}
+
+#ifdef __GLIBC__
+
+/* Limit on passes; no locale exceeds it. */
 #define MAX_PASSES		16
-#define MAX_SEQUENCES	2000000
 
 /*
  * Returns one of the locale's tables.  If 'locale' is 0, the table is that of
@@ -254,18 +330,21 @@ later_rules_are_known(const CollateTables *tables, int32 index)
 }
 
 /*
- * True if the first pass goes forward over an element and compares only
- * weights, and each of the element's primary weights is well-formed.
+ * Visits an element: see text_table_walk.  Returns false unless the first pass
+ * goes forward over the element and compares only weights, and each of the
+ * element's primary weights is well-formed.
  */
 static bool
-visit_element(Visit *visit, int32 index)
+visit_element(void *arg, const unsigned char *bytes, int n, int32 index)
 {
+	Visit	   *visit = arg;
 	const CollateTables *tables = visit->tables;
-	const unsigned char *weights;
-	int			length;
+	CollateWeights weights;
 
 	if (index < 0)
 		return false;
+	for (int i = 1; i < n; i++)
+		visit->continues[bytes[i]] = true;
 	/* check each set once: there are many elements, but few sets */
 	if (!visit->sets[index >> 24])
 	{
@@ -274,95 +353,10 @@ visit_element(Visit *visit, int32 index)
 		visit->later &= later_rules_are_known(tables, index);
 		visit->sets[index >> 24] = true;
 	}
-	weights = text_table_weight(tables, index, 0, &length);
-	while (length > 0)
+	weights.at = text_table_weight(tables, index, 0, &weights.length);
+	while (weights.length > 0)
 	{
-		int			n = text_table_weight_length(*weights);
-
-		if (n == 0 || n > length)
-			return false;
-		for (int i = 1; i < n; i++)
-		{
-			if ((weights[i] & 0xC0) != 0x80)
-				return false;
-		}
-		weights += n;
-		length -= n;
-	}
-	return true;
-}
-
-/*
- * Record the bytes of a range of sequences.  The sequences must differ only in
- * the last byte.  Returns false unless the range is certainly valid.
- */
-static bool
-visit_range(Visit *visit, const Sequence *range)
-{
-	const int32 *ranges = visit->tables->ranges;
-	const unsigned char *low = range->bytes;
-	const unsigned char *high = low + range->n;
-	int			last = range->n - 1;
-
-	if (last < 0 || memcmp(low, high, last) != 0 || low[last] > high[last])
-		return false;
-	for (int i = 0; i < last; i++)
-		visit->continues[low[i]] = true;
-	for (int c = low[last]; c <= high[last]; c++)
-	{
-		visit->continues[c] = true;
-		if (!visit_element(visit, ranges[c - low[last] - range->index]))
-			return false;
-	}
-	return true;
-}
-
-/*
- * Visit the sequences that follow one first byte, and record their bytes.
- * Returns false unless all sequences are certainly valid.
- */
-static bool
-visit_sequences(Visit *visit, const unsigned char *at)
-{
-	for (int count = 0; count < MAX_SEQUENCES; count++)
-	{
-		Sequence	sequence;
-
-		at = next_sequence(at, &sequence);
-		if (sequence.index < 0)
-		{
-			if (!visit_range(visit, &sequence))
-				return false;
-			continue;
-		}
-		if (!visit_element(visit, sequence.index))
-			return false;
-		if (sequence.n == 0)
-			return true;
-		for (int i = 0; i < sequence.n; i++)
-			visit->continues[sequence.bytes[i]] = true;
-	}
-	return false;
-}
-
-/*
- * Visit all elements.  Returns false unless the first pass certainly goes
- * forward over all of them.
- */
-static bool
-visit_elements(Visit *visit)
-{
-	const CollateTables *tables = visit->tables;
-
-	/* strcoll() reads the handling of positions from the first set of rules */
-	if (tables->rules[0] != RULE_FORWARD)
-		return false;
-	for (int c = 1; c < 256; c++)
-	{
-		int32		index = tables->table[c];
-
-		if (index < 0 ? !visit_sequences(visit, tables->sequences - index) :
-			!visit_element(visit, index))
+		if (text_table_number(&weights) < 0)
 			return false;
 	}
 	return true;
@@ -399,7 +393,9 @@ prove(CollateProof *proof, locale_t locale)
 		proof->bytewise = tables->npasses == 0;
 		return;
 	}
-	if (!visit_elements(&visit))
+	/* strcoll() reads the handling of positions from the first set of rules */
+	if (tables->rules[0] != RULE_FORWARD ||
+		!text_table_walk(tables, visit_element, &visit))
 		return;
 	for (int c = 1; c < 256; c++)
 	{

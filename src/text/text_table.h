@@ -110,6 +110,18 @@ extern bool text_table_continues(const CollateTables *tables,
 								 const unsigned char *bytes, int n);
 
 /*
+ * text_table_walk calls 'visit' with the bytes and the index of each element:
+ * first bytes in ascending order, then the order in which strcoll() searches
+ * the list of the first byte.  A list may have an element twice.  The function
+ * stops and returns false if 'visit' returns false or the lists do not have the
+ * expected form.
+ */
+typedef bool (*TextTableVisitor) (void *arg, const unsigned char *bytes, int n,
+								  int32 index);
+extern bool text_table_walk(const CollateTables *tables,
+							TextTableVisitor visit, void *arg);
+
+/*
  * text_table_weight_length returns the length in bytes of a weight that begins
  * with this byte, or 0 if no weight begins with it.
  */
@@ -167,6 +179,33 @@ typedef struct CollateWeights
 	const unsigned char *at;	/* the remaining bytes of the current weights */
 	int			length;			/* in bytes; 0: no more weights */
 } CollateWeights;
+
+/*
+ * text_table_number returns the next weight as a number and advances past the
+ * weight.  Returns -1 if the weight is not well-formed.  Weights sort like
+ * their numbers, and no weight is a prefix of another.
+ */
+static inline int32
+text_table_number(CollateWeights *weights)
+{
+	const unsigned char *at = weights->at;
+	int			n = text_table_weight_length(at[0]);
+	int32		number = n == 1 ? at[0] : at[0] & (0x7F >> n);
+
+	if (n == 0 || n > weights->length)
+		return -1;
+	for (int i = 1; i < n; i++)
+	{
+		if ((at[i] & 0xC0) != 0x80)
+			return -1;
+		number = number << 6 | (at[i] & 0x3F);
+	}
+	weights->at += n;
+	weights->length -= n;
+
+	/* an encoding longer than necessary does not sort like its number */
+	return n > 1 && number >> (n == 2 ? 7 : 5 * n - 4) == 0 ? -1 : number;
+}
 
 /*
  * text_table_compare compares the current weights of two strings and advances

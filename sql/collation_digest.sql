@@ -1,0 +1,154 @@
+-- Digests of collations: collations with equal digests order all strings alike.
+-- t/044_collation_digests.pl compares digests with orders in many locales.
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+DROP EXTENSION IF EXISTS ptsort CASCADE;
+CREATE SCHEMA digests;
+SET search_path = digests;
+CREATE EXTENSION ptsort SCHEMA digests;
+CREATE FUNCTION digest(name) RETURNS text LANGUAGE sql
+RETURN ptsort_collation_digest(quote_ident($1)::regcollation);
+
+-- Collations that order by bytes have one digest, in all providers and encodings
+SELECT digest('C'), digest('C') = digest('POSIX') AS posix,
+	digest('C') = digest('C.utf8') AS "C.utf8",
+	(SELECT count(*) FILTER (WHERE digest(collname) <> digest('C')) FROM pg_collation WHERE collprovider = 'b') AS other_builtin;
+
+-- Digests depend on nothing but the order: the same in all sessions, for all
+-- names of a locale, and for copies
+CREATE COLLATION us FROM "en_US.utf8";
+CREATE COLLATION de FROM "de_DE.utf8";
+CREATE COLLATION cz FROM "cs_CZ.utf8";
+CREATE COLLATION us_ctype (PROVIDER = libc, LC_COLLATE = 'en_US.utf8', LC_CTYPE = 'C.utf8');
+SELECT digest('us') AS us, digest('cz') AS cz \gset
+SELECT length(:'us'), :'us' ~ '^[0-9a-f]+$' AS hexadecimal, :'us' = digest('us') AS again,
+	:'us' = digest('en_US.utf8') AS original, :'us' = digest('us_ctype') AS other_ctype,
+	:'us' = digest('de') AS german, :'us' = :'cz' AS czech, :'us' = digest('C') AS bytes;
+\c -
+SET client_min_messages = warning;
+SET search_path = digests;
+SELECT digest('cz') = :'cz' AS czech, digest('us') = :'us' AS american;
+
+-- Check these digests by pairs: German and American order alike, Czech does not
+CREATE TABLE strings AS
+SELECT string_agg(c, '') AS s FROM generate_series(1, 600) i, generate_series(1, 1 + i % 5) j,
+	LATERAL (SELECT chr(CASE j * i % 4 WHEN 0 THEN 45 + h % 13 WHEN 1 THEN 97 + h % 26
+		WHEN 2 THEN 192 + h % 400 ELSE 65 + h % 26 END) FROM (SELECT abs(hashtext(i || '/' || j)) AS h) h) c (c)
+GROUP BY i;
+INSERT INTO strings VALUES ('c'), ('ch'), ('CH'), ('h'), ('i'), ('co-op'), ('coop'), ('co op'), ('co-Op');
+SELECT count(*) > 300000 AS enough,
+	count(*) FILTER (WHERE (a.s < b.s COLLATE us) <> (a.s < b.s COLLATE de)) AS german,
+	count(*) FILTER (WHERE (a.s < b.s COLLATE us) <> (a.s < b.s COLLATE cz)) > 0 AS czech
+FROM strings a, strings b;
+
+-- ICU's digests depend on all that the server gives to ICU, and on the version
+CREATE COLLATION icu (PROVIDER = icu, LOCALE = 'de');
+CREATE COLLATION icu_copy FROM icu;
+CREATE COLLATION icu_phonebk (PROVIDER = icu, LOCALE = 'de-u-co-phonebk');
+CREATE COLLATION icu_equal (PROVIDER = icu, LOCALE = 'de', DETERMINISTIC = false);
+SELECT length(digest('icu')), digest('icu') = digest('icu_copy') AS copy, digest('icu') = digest('icu_phonebk') AS other,
+	digest('icu') = digest('icu_equal') AS nondeterministic, digest('icu') = digest('us') AS libc;
+
+-- No digest: another encoding, no such collation, no such locale, no collation
+SELECT count(ptsort_collation_digest(oid)) AS others FROM pg_collation
+WHERE collencoding NOT IN (-1, pg_char_to_encoding(getdatabaseencoding()));
+CREATE COLLATION lost FROM "en_US.utf8";
+CREATE TABLE lost (a text COLLATE lost UNIQUE);
+UPDATE pg_collation SET collcollate = 'xx_LOST' WHERE collname = 'lost';
+CREATE COLLATION lost_ctype FROM "en_US.utf8";
+UPDATE pg_collation SET collctype = 'xx_LOST' WHERE collname = 'lost_ctype';
+SELECT digest('lost') AS lost, digest('lost_ctype') AS lost_ctype,
+	ptsort_collation_digest(1) AS missing, ptsort_collation_digest(NULL) AS "null";
+
+-- The digest does not depend on what ptsort may use
+SET ptsort.use_collation_tables = off;
+SET ptsort_test.trust_collations = on;
+SELECT digest('us') = :'us' AS same;
+RESET ptsort.use_collation_tables;
+RESET ptsort_test.trust_collations;
+
+-- Uses: key columns of indexes, expressions, partition keys, constraints
+CREATE COLLATION used_key FROM us;
+CREATE COLLATION used_part FROM us;
+CREATE COLLATION used_check FROM us;
+CREATE COLLATION used_column FROM us;
+CREATE COLLATION used_domain FROM cz;
+CREATE COLLATION unused FROM us;
+CREATE TABLE uses (a text COLLATE used_key PRIMARY KEY, b text COLLATE used_column CHECK (b > 'a'),
+	c text COLLATE unused, d text CHECK (d > 'a' COLLATE used_check));
+CREATE INDEX ON uses (d COLLATE used_key, a);
+CREATE INDEX ON uses ((a || d)) INCLUDE (c);
+CREATE TABLE parts (a text COLLATE used_part) PARTITION BY RANGE (a);
+CREATE DOMAIN word AS text COLLATE used_domain CHECK (VALUE > 'a');
+CREATE TABLE known AS SELECT name, digest(name) FROM unnest('{us,cz}'::name[]) name;
+CREATE FUNCTION known(text) RETURNS text LANGUAGE sql
+RETURN coalesce((SELECT name FROM known WHERE digest = $1), $1);
+CREATE VIEW seen AS
+SELECT collname, provider, locale, version_recorded = version_now AS version, known(digest_now) AS now,
+	known(digest_remembered) AS remembered, verdict, indexes
+FROM ptsort_collations() JOIN pg_collation c ON c.oid = "collation"
+WHERE collname ~ '^(used|unused|lost)';
+SELECT * FROM seen;
+SELECT count(*), count(DISTINCT "collation") = count(*) AS distinct FROM ptsort_collations()
+WHERE "collation" = 'pg_catalog."default"'::regcollation;
+
+-- Remembering: only where nothing changed since, unless the caller insists
+SELECT ptsort_remember_collations() > 5 AS remembered;
+SELECT * FROM seen;
+UPDATE ptsort_collation_digests SET digest = 'another' WHERE collation_name = 'used_key';
+UPDATE ptsort_collation_digests SET digest = NULL WHERE collation_name = 'used_part';
+UPDATE ptsort_collation_digests SET digest = digest('us') WHERE collation_name = 'lost';
+DELETE FROM ptsort_collation_digests WHERE collation_name IN ('used_check', 'used_column');
+UPDATE pg_collation SET collversion = '0' WHERE collname IN ('used_check', 'used_domain');
+SELECT * FROM seen;
+SELECT ptsort_remember_collations() > 5 AS remembered;
+SELECT * FROM seen;
+SELECT ptsort_remember_collations(changed := true) > 5 AS remembered;
+SELECT * FROM seen;
+SELECT count(*) > count(DISTINCT (schema_name, collation_name, locale)) AS twice FROM ptsort_collation_digests;
+SELECT ptsort_remember_collations(NULL);
+
+-- A name that means another locale later is another collation
+DROP TABLE parts;
+DROP COLLATION used_part;
+CREATE COLLATION used_part FROM cz;
+CREATE INDEX ON uses (c COLLATE used_part);
+SELECT * FROM seen WHERE collname = 'used_part';
+
+-- The functions mean the same in every schema and search path.  Only the owner
+-- of the database may make them remember.
+CREATE ROLE ptsort_digest_user;
+CREATE SCHEMA hostile;
+CREATE FUNCTION hostile.ptsort_collation_digest(regcollation) RETURNS text LANGUAGE sql AS $$SELECT 'hostile'$$;
+CREATE FUNCTION hostile.count("any") RETURNS int8 LANGUAGE internal AS 'int8inc';
+CREATE FUNCTION hostile.equal(text, text) RETURNS bool LANGUAGE sql AS 'SELECT true';
+CREATE OPERATOR hostile.= (LEFTARG = text, RIGHTARG = text, FUNCTION = hostile.equal);
+CREATE TABLE hostile.ptsort_collation_digests (LIKE ptsort_collation_digests);
+CREATE TABLE hostile.pg_index ();
+CREATE SCHEMA moved;
+GRANT USAGE ON SCHEMA digests, moved, hostile TO ptsort_digest_user;
+ALTER EXTENSION ptsort SET SCHEMA moved;
+SET search_path = hostile, pg_catalog;
+SELECT collname, verdict, indexes
+FROM moved.ptsort_collations() JOIN pg_collation c ON c.oid = "collation" WHERE collname ~ '^used';
+SET ROLE ptsort_digest_user;
+SELECT verdict, count(*) > 0 FROM moved.ptsort_collations() GROUP BY 1 ORDER BY 1;
+SELECT moved.ptsort_remember_collations();
+INSERT INTO moved.ptsort_collation_digests SELECT * FROM moved.ptsort_collation_digests;
+DELETE FROM moved.ptsort_collation_digests;
+RESET ROLE;
+SELECT datdba::regrole AS owner FROM pg_database WHERE datname = current_database() \gset
+ALTER DATABASE :"DBNAME" OWNER TO ptsort_digest_user;
+SET ROLE ptsort_digest_user;
+SELECT moved.ptsort_remember_collations() > 5 AS remembered;
+DROP TABLE moved.ptsort_collation_digests;
+ALTER TABLE moved.ptsort_collation_digests ADD x int;
+RESET ROLE;
+ALTER DATABASE :"DBNAME" OWNER TO :owner;
+RESET search_path;
+DROP OWNED BY ptsort_digest_user;
+DROP ROLE ptsort_digest_user;
+DROP SCHEMA digests CASCADE;
+DROP SCHEMA hostile CASCADE;
+DROP EXTENSION ptsort;
+DROP SCHEMA moved;

@@ -1,0 +1,307 @@
+/*-------------------------------------------------------------------------
+ *
+ * check.h
+ *	  Checks btree indexes: what the files of this folder share.
+ *
+ * The participants of a check divide the index by ranges of blocks.  Each page
+ * is checked by the participant that reads it: the page itself (checkpage.c),
+ * the order of its tuples (checkorder.c), and its links to the pages to the
+ * right and below (checklinks.c).
+ *
+ * A check locks the index and the table in AccessShareLock mode, so other
+ * transactions change pages during the check.  It works on copies of pages.
+ * What it reports follows from three rules of nbtree:
+ *
+ * - A page that a process may read under a buffer lock is sound by itself.  So
+ *	 a fault that one copy shows is a fault.
+ * - If page P is the same before and after a moment at which another page Q was
+ *	 copied, then P had this content at that moment.  nbtree changes the links
+ *	 and keys of neighbours, and of parent and child, while it holds the locks
+ *	 of all pages that the change concerns.  So a contradiction between P and Q
+ *	 is a fault.  If P changed, the check repeats the comparison (checklinks.c).
+ * - A split moves tuples to a page to the right, which may be a page that the
+ *	 check has read already.  So a check does not conclude from a page that it
+ *	 did not find something elsewhere.
+ *
+ * On a standby, replay may change neighbours one after the other.  So the check
+ * repeats a comparison that found a fault before it reports the fault.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_CHECK_H
+#define PTSORT_CHECK_H
+
+#include "compat.h"
+
+#include "access/htup_details.h"
+#include "access/nbtree.h"
+#include "access/tableam.h"
+#include "key/key.h"
+#include "nodes/execnodes.h"
+#include "segment.h"
+#include "storage/bufpage.h"
+#include "utils/snapmgr.h"
+
+/* CheckKind: the kinds of faults. */
+typedef enum CheckKind
+{
+	CHECK_BAD_PAGE,				/* page or tuple is damaged or unreadable */
+	CHECK_OUT_OF_ORDER,			/* tuple precedes an earlier tuple or key */
+	CHECK_BROKEN_LINK,			/* links, levels, downlinks, metapage */
+	CHECK_DUPLICATE,			/* two rows with equal keys, unique index */
+	CHECK_NO_ROW,				/* entry without a row */
+	CHECK_NO_ENTRY,				/* row without an entry */
+	NUM_CHECK_KINDS
+} CheckKind;
+
+/* CheckFinding: the number of faults of a kind, and the first of them. */
+typedef struct CheckFinding
+{
+	int64		count;
+	BlockNumber block;
+	OffsetNumber offset;		/* 0: the fault concerns the whole page */
+	char		message[2 * NAMEDATALEN];
+} CheckFinding;
+
+/* CheckReport: what one participant found; in shared memory. */
+typedef struct CheckReport
+{
+	int64		pages;
+	int64		tuples;			/* heap TIDs in leaf pages */
+	CheckFinding findings[NUM_CHECK_KINDS];
+} CheckReport;
+
+/*
+ * CheckTree: the metapage's content and the edges of the tree at the start of
+ * the check, as the leader read them.  A page above the leaves has two children
+ * at least, so a tree of at most 2^32 blocks has at most 32 levels.
+ */
+#define CHECK_MAX_LEVELS	((int) (BITS_PER_BYTE * sizeof(BlockNumber)))
+typedef struct CheckTree
+{
+	BlockNumber nblocks;
+	BlockNumber root;			/* P_NONE: the tree is empty */
+	uint32		level;			/* level of the root */
+	bool		heapkeyspace;	/* see nbtree.h */
+	bool		allequalimage;	/* see nbtree.h */
+	bool		sound;			/* false: the metapage is broken */
+	BlockNumber leftmost[CHECK_MAX_LEVELS]; /* by level */
+	BlockNumber rightmost[CHECK_MAX_LEVELS];
+} CheckTree;
+
+/* CheckColumn: how to find the next column of a tuple. */
+typedef struct CheckColumn
+{
+	int16		length;			/* attlen */
+	bool		byval;
+	uint8		alignment;		/* in bytes */
+} CheckColumn;
+
+/*
+ * CheckPage: a copy of a page and, after checkpage(), its tuples.  Tuples that
+ * are damaged are missing: 'tuples' has NULL instead.  The value of key column
+ * c of the tuple at 'offset' is values[offset * nkeys + c].  The page's memory
+ * is larger than a page, so that functions of data types that trust a damaged
+ * value read this memory, not another object's.
+ */
+typedef struct CheckPage
+{
+	BlockNumber block;
+	char	   *page;
+	int			last;			/* last offset number, 0 if none */
+	IndexTuple	tuples[MaxIndexTuplesPerPage + 1];
+	uint8		nkeys[MaxIndexTuplesPerPage + 1];	/* columns not truncated */
+	bool		same[MaxIndexTuplesPerPage + 1];	/* keys equal those of the
+													 * next tuple; set by
+													 * checkorder_page */
+	Datum	   *values;
+	bool	   *isnull;
+} CheckPage;
+
+/*
+ * CheckSuspect: an entry that seems to have no row; see checkrows.c.  The TID
+ * is a word as pt_tid_word makes it.  CheckSuspects: the suspects that one
+ * participant found, in shared memory, and the number of those for which there
+ * was no room.
+ */
+typedef struct CheckSuspect
+{
+	uint64		tid;
+	uint64		hash;
+	bool		is_double;		/* there are two such entries */
+	bool		has_other_row;	/* the TID is that of a row with other keys */
+} CheckSuspect;
+
+#define MAX_SUSPECTS	(MaxHeapTuplesPerPage * 4)
+typedef struct CheckSuspects
+{
+	int			n;
+	int64		dropped;
+	CheckSuspect each[MAX_SUSPECTS];
+} CheckSuspects;
+
+/* CheckIndex: one participant's check. */
+typedef struct CheckIndex
+{
+	Relation	index;
+	Relation	heap;
+	PtSortKey  *key;			/* comparisons of the key columns */
+	int			nkeys;
+	int			ncolumns;
+	CheckColumn *columns;
+	bool		full;			/* compare all text with the provider */
+	bool		catching;		/* true while an error is a finding: functions
+								 * of data types read a page's values */
+	bool		same_keys;		/* set by check_compare: keys were equal */
+	bool		trusted;		/* comparisons raise errors only of kinds that
+								 * leave nothing to clean up */
+	uint32		compared;		/* see check_compare */
+	const CheckTree *tree;
+	CheckReport *report;
+	PtSort	   *sort;			/* entries and rows, or NULL */
+	CheckSuspects *suspects;
+	IndexInfo  *index_info;		/* set if 'sort' is */
+	BufferAccessStrategy strategy;
+	OpenSegment segment;
+	MemoryContext scratch;		/* reset after each page */
+	CheckPage  *here;			/* the page that is checked */
+	CheckPage  *there;			/* a page with which it is compared */
+	CheckPage  *again;			/* the first page, read again */
+} CheckIndex;
+
+/* Number of times to look before it is certain that something is wrong */
+#define CHECK_SURE		3
+
+/* check_found counts a fault. */
+extern void check_found(CheckIndex *self, CheckKind kind, BlockNumber block,
+						OffsetNumber offset, const char *format,...)
+			pg_attribute_printf(5, 6);
+
+/*
+ * check_guard calls a function.  An error that the function raises while
+ * self->catching is set is a finding, about the page self->here: a function of
+ * a data type did not accept a damaged value.  Such an error leaves nothing to
+ * clean up.  check_guard raises all other errors again.  The current memory
+ * context must be self->scratch.
+ */
+typedef void (*CheckStep) (CheckIndex *self, void *arg);
+extern void check_guard(CheckIndex *self, CheckStep step, void *arg);
+
+/*
+ * checkread.c: checkread_page copies a block.  It returns NULL, or text that
+ * says why the page is not readable.  checkread_has_block returns true if the
+ * index has a block of this number.  checkread_new_page allocates a page.
+ * checkread_prefetch reads n blocks ahead.
+ */
+extern CheckPage *checkread_new_page(int nkeys);
+extern const char *checkread_page(CheckIndex *self, BlockNumber block,
+								  CheckPage *page);
+extern bool checkread_has_block(CheckIndex *self, BlockNumber block);
+extern void checkread_prefetch(CheckIndex *self, BlockNumber block, int n);
+
+/*
+ * checkpage.c: checkpage_tuples finds the tuples of a page that a copy holds,
+ * but only those with offset numbers up to 'most'.  Returns false if the page
+ * has none because it is new, deleted or half dead, or because it is damaged.
+ * If 'quiet' is false, it also reports all damage.
+ */
+extern bool checkpage_tuples(CheckIndex *self, CheckPage *page, int most,
+							 bool quiet);
+
+/* checkpage_has_header returns true if a page's header is that of a btree. */
+extern bool checkpage_has_header(const CheckPage *page);
+
+/* checkpage_opaque returns the page's special space. */
+static inline BTPageOpaque
+checkpage_opaque(const CheckPage *page)
+{
+	return (BTPageOpaque) (page->page + BLCKSZ -
+						   MAXALIGN(sizeof(BTPageOpaqueData)));
+}
+
+/* True if the page's tuples are in the tree. */
+static inline bool
+checkpage_is_live(const CheckPage *page)
+{
+	return !PageIsNew((Page) page->page) &&
+		!P_IGNORE(checkpage_opaque(page)) && !P_ISMETA(checkpage_opaque(page));
+}
+
+/*
+ * True if no scan reads the entry at an offset of a leaf.  On a standby, scans
+ * do not trust this flag, which the primary set for its own snapshots.
+ */
+static inline bool
+checkpage_is_dead(const CheckPage *page, OffsetNumber offset)
+{
+	return ItemIdIsDead(PageGetItemId((Page) page->page, offset)) &&
+		!GetActiveSnapshot()->takenDuringRecovery;
+}
+
+/* Returns the offset number of the first tuple that is no high key. */
+static inline OffsetNumber
+checkpage_first(const CheckPage *page)
+{
+	return P_FIRSTDATAKEY(checkpage_opaque(page));
+}
+
+/*
+ * checkorder.c: check_compare orders two tuples of the same or different pages:
+ * <0, 0 or >0.  Truncated columns are smaller than all values.  Tuples with
+ * equal keys are in the order of their heap TIDs: that of a posting list is its
+ * first or, for 'a', its last.  If 'full' is false, collations' tables compare
+ * text.
+ *
+ * check_is_sorted returns true if the tuples are in order; if 'strictly' is
+ * true, they must not be equal.  Only the operator class decides that tuples
+ * are not in order.  checkorder_page checks the order of the tuples of
+ * self->here.
+ */
+extern int	check_compare(CheckIndex *self, const CheckPage *a, int i,
+						  const CheckPage *b, int j, bool full);
+extern bool check_is_sorted(CheckIndex *self, const CheckPage *a, int i,
+							const CheckPage *b, int j, bool strictly);
+extern void checkorder_page(CheckIndex *self);
+
+/*
+ * checklinks.c: checklinks_tree reads the metapage and the edges of the tree.
+ * checklinks_page checks the links of self->here to other pages.
+ */
+extern void checklinks_tree(CheckIndex *self, CheckTree *tree);
+extern void checklinks_page(CheckIndex *self);
+
+/*
+ * checkrows.c: checkrows_begin begins a sort of entries and rows.
+ * checkrows_put_page puts the entries of self->here into self->sort;
+ * checkrows_put_table puts this process's part of the table's rows.
+ * checkrows_compare reads a slice of the sort.  checkrows_hash returns the hash
+ * of the columns of an entry.
+ */
+extern PtSort *checkrows_begin(const PtSortOptions *options);
+extern void checkrows_put_page(CheckIndex *self);
+extern void checkrows_put_table(CheckIndex *self,
+								ParallelTableScanDesc parallel, int shares,
+								Snapshot snapshot);
+extern void checkrows_compare(CheckIndex *self);
+extern uint64 checkrows_hash(CheckIndex *self, const Datum *values,
+							 const bool *isnull);
+
+/* checkrows_has_row returns true if an entry may point to this TID. */
+extern bool checkrows_has_row(CheckIndex *self, uint64 tid);
+
+/*
+ * checkfind.c: checkfind_tuple returns true if the index has this tuple, with
+ * the same values of all columns and the same TID.  checkfind_suspects looks
+ * for the suspects in all leaf pages, and reports those that are still there.
+ */
+extern bool checkfind_tuple(CheckIndex *self, IndexTuple tuple);
+extern void checkfind_suspects(CheckIndex *self, CheckSuspect *suspects,
+							   int n);
+
+/*
+ * checkunique.c: checkunique_page looks for rows with equal keys in self->here,
+ * a leaf page of a unique index, and in its right sibling.
+ */
+extern void checkunique_page(CheckIndex *self);
+
+#endif							/* PTSORT_CHECK_H */

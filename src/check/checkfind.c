@@ -1,0 +1,336 @@
+/*-------------------------------------------------------------------------
+ *
+ * checkfind.c
+ *	  Looks for single entries, to confirm what checkrows.c found.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "check/check.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "util.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+/* Offset number of the tuple that is looked for in its CheckPage */
+#define TARGET			FirstOffsetNumber
+
+/* Sighting: a suspect, and where it was seen first. */
+typedef struct Sighting
+{
+	CheckSuspect suspect;
+	BlockNumber block;
+	OffsetNumber offset;
+	bool		reported;
+} Sighting;
+
+
+/*
+ * The entry of a row
+ */
+
+/* True if the tuple has this TID. */
+static bool
+has_tid(IndexTuple tuple, uint64 tid)
+{
+	int			n = BTreeTupleIsPosting(tuple) ?
+		BTreeTupleGetNPosting(tuple) : 1;
+
+	for (int i = 0; i < n; i++)
+		if (pt_tid_word(BTreeTupleGetHeapTID(tuple) + i) == tid)
+			return true;
+	return false;
+}
+
+static uint64
+hash_tuple(CheckIndex *self, IndexTuple tuple)
+{
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	uint64		hash;
+
+	self->catching = true;
+	index_deform_tuple(tuple, RelationGetDescr(self->index), values, isnull);
+	hash = checkrows_hash(self, values, isnull);
+	self->catching = false;
+	return hash;
+}
+
+/*
+ * Look for the target on self->here, a leaf.  Sets *beyond to true if its
+ * place may be on a page to the right: no tuple is greater.
+ */
+static bool
+find_on_leaf(CheckIndex *self, const CheckPage *target, bool *beyond)
+{
+	CheckPage  *page = self->here;
+	IndexTuple	tuple = target->tuples[TARGET];
+	uint64		tid = pt_tid_word(&tuple->t_tid);
+
+	*beyond = true;
+	for (int i = checkpage_first(page); i <= page->last; i++)
+	{
+		if (page->tuples[i] == NULL ||
+			checkpage_is_dead(page, i))
+			continue;
+		if (check_compare(self, target, TARGET, page, i, true) < 0)
+			*beyond = false;
+		if (!self->same_keys)
+			continue;
+		if (has_tid(page->tuples[i], tid) &&
+			hash_tuple(self, page->tuples[i]) == hash_tuple(self, tuple))
+			return true;
+	}
+	return false;
+}
+
+/* Returns the child of self->here to which a target belongs. */
+static BlockNumber
+choose_child(CheckIndex *self, const CheckPage *target)
+{
+	CheckPage  *page = self->here;
+	int			child = checkpage_first(page);
+
+	for (int i = child + 1; i <= page->last; i++)
+		if (page->tuples[i] != NULL &&
+			check_compare(self, page, i, target, TARGET, true) < 0)
+			child = i;
+	return page->tuples[child] == NULL ? P_NONE :
+		BTreeTupleGetDownLink(page->tuples[child]);
+}
+
+/* Descend from the root to the target.  Moves right as _bt_moveright() does. */
+static bool
+descend(CheckIndex *self, const CheckPage *target)
+{
+	CheckPage  *page = self->here;
+	BlockNumber block;
+	bool		beyond;
+
+	if (checkread_page(self, BTREE_METAPAGE, page) != NULL)
+		return false;
+	block = BTPageGetMeta((Page) page->page)->btm_root;
+	/* damaged links may form a circle */
+	for (BlockNumber n = 0; n <= self->tree->nblocks && block != P_NONE; n++)
+	{
+		BTPageOpaque opaque = checkpage_opaque(page);
+
+		CHECK_FOR_INTERRUPTS();
+		if (checkread_page(self, block, page) != NULL ||
+			PageIsNew((Page) page->page))
+			return false;
+		block = opaque->btpo_next;
+		if (!checkpage_tuples(self, page, MaxIndexTuplesPerPage, true))
+			continue;
+		if (!P_RIGHTMOST(opaque) && page->tuples[P_HIKEY] != NULL &&
+			check_compare(self, target, TARGET, page, P_HIKEY, true) > 0)
+			continue;
+		if (!P_ISLEAF(opaque))
+			block = choose_child(self, target);
+		else if (find_on_leaf(self, target, &beyond))
+			return true;
+		else if (!beyond)
+			return false;
+	}
+	return false;
+}
+
+bool
+checkfind_tuple(CheckIndex *self, IndexTuple tuple)
+{
+	CheckPage  *target = self->again;
+	TupleDesc	desc = RelationGetDescr(self->index);
+
+	target->tuples[TARGET] = tuple;
+	target->nkeys[TARGET] = self->nkeys;
+	for (int i = 0; i < self->nkeys; i++)
+		target->values[TARGET * self->nkeys + i] =
+			index_getattr(tuple, i + 1, desc,
+						  &target->isnull[TARGET * self->nkeys + i]);
+	if (descend(self, target))
+		return true;
+	/* repeat this only for the first rows, as all rows may lack entries */
+	for (int i = 1; i < CHECK_SURE &&
+		 self->report->findings[CHECK_NO_ENTRY].count < MAX_SUSPECTS; i++)
+	{
+		pg_usleep(1000L);
+		if (descend(self, target))
+			return true;
+	}
+	return false;
+}
+
+
+/*
+ * Suspects
+ */
+
+static int
+by_tid(const void *a, const void *b)
+{
+	uint64		left = ((const Sighting *) a)->suspect.tid;
+	uint64		right = ((const Sighting *) b)->suspect.tid;
+
+	return (left > right) - (left < right);
+}
+
+/* Read a page and its tuples.  Returns false if it is no leaf of the tree. */
+static bool
+read_leaf(CheckIndex *self, BlockNumber block, CheckPage *page)
+{
+	return checkread_page(self, block, page) == NULL &&
+		checkpage_tuples(self, page, MaxIndexTuplesPerPage, true) &&
+		P_ISLEAF(checkpage_opaque(page));
+}
+
+/* True if a leaf has an entry that is not dead, at any offset but 'except'. */
+static bool
+has_entry(CheckIndex *self, const CheckPage *page,
+		  const CheckSuspect *suspect, OffsetNumber except)
+{
+	for (int i = checkpage_first(page); i <= page->last; i++)
+		if (i != except && page->tuples[i] != NULL &&
+			!checkpage_is_dead(page, i) &&
+			has_tid(page->tuples[i], suspect->tid) &&
+			hash_tuple(self, page->tuples[i]) == suspect->hash)
+			return true;
+	return false;
+}
+
+/*
+ * True if the entry on self->here has no line pointer in the table.  The entry
+ * is there before and after the function looks at the table.
+ */
+static bool
+has_no_row(CheckIndex *self, const CheckSuspect *suspect)
+{
+	CheckPage  *page = self->here;
+
+	for (;;)
+	{
+		if (checkrows_has_row(self, suspect->tid) ||
+			!read_leaf(self, page->block, self->again) ||
+			!has_entry(self, self->again, suspect, 0))
+			return false;
+		if (memcmp(page->page, self->again->page, BLCKSZ) == 0)
+			return true;
+		memcpy(page->page, self->again->page, BLCKSZ);
+		if (!checkpage_tuples(self, page, MaxIndexTuplesPerPage, true))
+			return false;
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(1000L);
+	}
+}
+
+/* A suspect is at 'offset' of self->here: report it if it is a fault. */
+static void
+confirm(CheckIndex *self, Sighting *sighting, OffsetNumber offset)
+{
+	const CheckSuspect *suspect = &sighting->suspect;
+	BlockNumber block = self->here->block;
+	const char *what = NULL;
+
+	if (suspect->has_other_row)
+		what = "the entry's values are not those of its row";
+	else if (!suspect->is_double)
+		what = has_no_row(self, suspect) ? "the entry points to no row" : NULL;
+	else if (sighting->block == InvalidBlockNumber)
+	{
+		sighting->block = block;
+		sighting->offset = offset;
+	}
+	else if (read_leaf(self, sighting->block, self->again) &&
+			 has_entry(self, self->again, suspect,
+					   sighting->block == block ? offset : 0))
+		what = "there is another entry for the same row";
+	if (what == NULL)
+		return;
+	sighting->reported = true;
+	check_found(self, CHECK_NO_ROW, block, offset, "%s", what);
+}
+
+/* Look for suspects among the entries at 'offset' of self->here. */
+static void
+look_at_tuple(CheckIndex *self, Sighting *sightings, int n,
+			  OffsetNumber offset)
+{
+	IndexTuple	tuple = self->here->tuples[offset];
+	ItemPointerData tids[MaxTIDsPerBTreePage];
+	int			ntids = 1;
+	uint64		hash = 0;
+	bool		hashed = false;
+
+	if (tuple == NULL || checkpage_is_dead(self->here, offset))
+		return;
+	if (BTreeTupleIsPosting(tuple))
+		ntids = BTreeTupleGetNPosting(tuple);
+	/* confirm() may replace the page's copy by a newer one */
+	memcpy(tids, BTreeTupleGetHeapTID(tuple), ntids * sizeof(ItemPointerData));
+	for (int i = 0; i < ntids; i++)
+	{
+		Sighting	key = {.suspect.tid = pt_tid_word(&tids[i])};
+		Sighting   *found = bsearch(&key, sightings, n, sizeof(Sighting),
+									by_tid);
+
+		if (found == NULL)
+			continue;
+		if (!hashed)
+			hash = hash_tuple(self, tuple);
+		hashed = true;
+		while (found > sightings && by_tid(found - 1, &key) == 0)
+			found--;
+		for (; found < sightings + n && by_tid(found, &key) == 0; found++)
+			if (found->suspect.hash == hash && !found->reported)
+				confirm(self, found, offset);
+	}
+}
+
+/* Sightings: argument of look_at_page. */
+typedef struct Sightings
+{
+	Sighting   *each;
+	int			n;
+} Sightings;
+
+/* CheckStep */
+static void
+look_at_page(CheckIndex *self, void *arg)
+{
+	const Sightings *sightings = arg;
+
+	for (int i = checkpage_first(self->here); i <= self->here->last; i++)
+		look_at_tuple(self, sightings->each, sightings->n, i);
+}
+
+void
+checkfind_suspects(CheckIndex *self, CheckSuspect *suspects, int n)
+{
+	Sighting   *sightings = palloc0(mul_size(n, sizeof(Sighting)));
+	Sightings	all = {sightings, n};
+	BlockNumber nblocks = RelationGetNumberOfBlocks(self->index);
+	int			range = Max(maintenance_io_concurrency, 2);
+	MemoryContext caller;
+
+	for (int i = 0; i < n; i++)
+	{
+		sightings[i].suspect = suspects[i];
+		sightings[i].block = InvalidBlockNumber;
+	}
+	qsort(sightings, n, sizeof(Sighting), by_tid);
+	caller = MemoryContextSwitchTo(self->scratch);
+	for (BlockNumber block = BTREE_METAPAGE + 1; block < nblocks; block++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (block % range == 1)
+			checkread_prefetch(self, block, Min(nblocks - block, range));
+		if (!read_leaf(self, block, self->here))
+			continue;
+		check_guard(self, look_at_page, &all);
+		MemoryContextReset(self->scratch);
+	}
+	MemoryContextSwitchTo(caller);
+	pfree(sightings);
+}

@@ -1,0 +1,480 @@
+/*-------------------------------------------------------------------------
+ *
+ * checkindex.c
+ *	  Checks a btree index with a team of processes: ptsort_check().
+ *
+ * A check is a kind of team (team.h) whose participants scan ranges of blocks
+ * of the index.  See check.h for what a check relies on.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "catalog/index.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_type.h"
+#include "check/check.h"
+#include "check/checkindex.h"
+#include "commands/progress.h"
+#include "debug.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "port/atomics.h"
+#include "sort/tuplesort.h"
+#include "storage/bufmgr.h"
+#include "team/team.h"
+#include "util.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "variant/variants.h"
+
+/* CheckPart: what one participant found. */
+typedef struct CheckPart
+{
+	CheckReport report;
+	CheckSuspects suspects;
+} CheckPart;
+
+/* CheckShared: what the participants share; the tree does not change. */
+typedef struct CheckShared
+{
+	CheckTree	tree;
+	pg_atomic_uint32 next;		/* first block that no participant took */
+	CheckPart	parts[FLEXIBLE_ARRAY_MEMBER];	/* by participant */
+} CheckShared;
+
+/* CheckInfo: what the workers must know. */
+typedef struct CheckInfo
+{
+	Oid			heap_id;
+	Oid			index_id;
+	bool		with_rows;
+	bool		full;
+} CheckInfo;
+
+/* Checker: one process of a check. */
+typedef struct Checker
+{
+	Team		team;			/* must be first */
+	CheckInfo	info;
+	CheckIndex	index;
+} Checker;
+
+extern PGDLLEXPORT void ptsort_check_worker_main(dsm_segment *segment,
+												 shm_toc *toc);
+
+void
+check_found(CheckIndex *self, CheckKind kind, BlockNumber block,
+			OffsetNumber offset, const char *format,...)
+{
+	CheckFinding *finding = &self->report->findings[kind];
+	va_list		args;
+
+	if (finding->count++ > 0)
+		return;
+	finding->block = block;
+	finding->offset = offset;
+	va_start(args, format);
+	vsnprintf(finding->message, sizeof(finding->message), format, args);
+	va_end(args);
+}
+
+
+/*
+ * Every participant
+ */
+
+/*
+ * True if comparing a column's values calls only functions of the server's own.
+ * Arrays of the server's own types do; ranges and records may have any types.
+ */
+static bool
+has_own_functions(Relation index, int column)
+{
+	Oid			type = index->rd_opcintype[column];
+
+	if (type == ANYARRAYOID)
+	{
+		type = get_element_type(TupleDescAttr(RelationGetDescr(index),
+											  column)->atttypid);
+		if (!OidIsValid(type) || type >= FirstNormalObjectId ||
+			get_typtype(type) != TYPTYPE_BASE)
+			return false;
+	}
+	return index_getprocid(index, column + 1, BTORDER_PROC) <
+		FirstNormalObjectId && type != RECORDOID && !IsPolymorphicType(type);
+}
+
+/*
+ * True if all functions that compare keys are the server's own.  These leave
+ * nothing behind when they raise an error.
+ */
+static bool
+is_trusted(Relation index)
+{
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+		if (!has_own_functions(index, i))
+			return false;
+	return true;
+}
+
+static CheckColumn *
+describe_columns(TupleDesc desc)
+{
+	CheckColumn *columns = palloc(mul_size(desc->natts, sizeof(CheckColumn)));
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		columns[i].length = att->attlen;
+		columns[i].byval = att->attbyval;
+		columns[i].alignment = (uint8) att_align_nominal(1, att->attalign);
+	}
+	return columns;
+}
+
+/* Prepare this process's check of an open index. */
+static void
+begin_check(Checker *self)
+{
+	CheckIndex *check = &self->index;
+	Relation	index = check->index;
+
+	check->key = key_index(index);
+	check->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
+	check->ncolumns = IndexRelationGetNumberOfAttributes(index);
+	check->columns = describe_columns(RelationGetDescr(index));
+	check->full = self->info.full;
+	check->trusted = is_trusted(index);
+	if (self->info.with_rows)
+	{
+		check->index_info = pt_build_index_info(index);
+		check->index_info->ii_Concurrent = true;	/* use the snapshot */
+	}
+	check->strategy = GetAccessStrategy(BAS_BULKREAD);
+	check->scratch = AllocSetContextCreate(CurrentMemoryContext,
+										   "ptsort check of a page",
+										   ALLOCSET_DEFAULT_SIZES);
+	check->here = checkread_new_page(check->nkeys);
+	check->there = checkread_new_page(check->nkeys);
+	check->again = checkread_new_page(check->nkeys);
+}
+
+/* CheckStep: call a function for self->here. */
+static void
+call(CheckIndex *self, void *arg)
+{
+	void		(*function) (CheckIndex *) = *(void (**) (CheckIndex *)) arg;
+
+	function(self);
+}
+
+static void
+count_tuples(CheckIndex *self)
+{
+	const CheckPage *page = self->here;
+
+	for (int i = checkpage_first(page); i <= page->last; i++)
+		if (page->tuples[i] != NULL)
+			self->report->tuples += BTreeTupleIsPosting(page->tuples[i]) ?
+				BTreeTupleGetNPosting(page->tuples[i]) : 1;
+}
+
+/* Check the tuples of self->here, and its links, as the last step. */
+static void
+check_tuples(CheckIndex *self)
+{
+	bool		is_leaf = P_ISLEAF(checkpage_opaque(self->here));
+	void		(*steps[]) (CheckIndex *) = {
+		checkorder_page,
+		is_leaf ? count_tuples : NULL,
+		is_leaf && self->sort != NULL ? checkrows_put_page : NULL,
+		is_leaf && self->index->rd_index->indisunique ? checkunique_page : NULL,
+		checklinks_page
+	};
+
+	for (int i = 0; i < lengthof(steps); i++)
+		if (steps[i] != NULL)
+			check_guard(self, call, &steps[i]);
+}
+
+/* Handle an error that check_guard caught. */
+static void
+catch_error(CheckIndex *self)
+{
+	ErrorData  *error;
+	int			category;
+
+	MemoryContextSwitchTo(self->scratch);
+	error = CopyErrorData();
+	category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+	if (!self->catching || (error->context != NULL &&
+							strstr(error->context, "parallel worker")) ||
+		(category != ERRCODE_DATA_EXCEPTION &&
+		 category != ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION &&
+		 category != ERRCODE_PROGRAM_LIMIT_EXCEEDED &&
+		 category != ERRCODE_INTERNAL_ERROR))
+		PG_RE_THROW();
+	FlushErrorState();
+	self->catching = false;
+	self->key->failure.full = false;
+	check_found(self, CHECK_BAD_PAGE, self->here->block, 0,
+				"values could not be compared: %s", error->message);
+	FreeErrorData(error);
+}
+
+void
+check_guard(CheckIndex *self, CheckStep step, void *arg)
+{
+	PG_TRY();
+	{
+		step(self, arg);
+	}
+	PG_CATCH();
+	{
+		catch_error(self);
+	}
+	PG_END_TRY();
+}
+
+static void
+check_page(CheckIndex *self, BlockNumber block)
+{
+	MemoryContext caller = MemoryContextSwitchTo(self->scratch);
+	const char *fault = checkread_page(self, block, self->here);
+
+	self->report->pages++;
+	if (fault != NULL)
+		check_found(self, CHECK_BAD_PAGE, block, 0, "%s", fault);
+	else if (checkpage_tuples(self, self->here, MaxIndexTuplesPerPage, false))
+		check_tuples(self);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(self->scratch);
+}
+
+/*
+ * TeamKind.fill: check ranges of blocks until none is left.  A range has as
+ * many blocks as the server reads ahead in maintenance work.
+ */
+static void
+check_fill(Team *team)
+{
+	Checker    *self = (Checker *) team;
+	CheckIndex *check = &self->index;
+	CheckShared *shared = team->shared;
+	BlockNumber end = shared->tree.nblocks;
+	int			range = Max(maintenance_io_concurrency, 1);
+	BlockNumber block;
+
+	check->tree = &shared->tree;
+	check->report = &shared->parts[team->participant].report;
+	check->suspects = &shared->parts[team->participant].suspects;
+	begin_check(self);
+	check->sort = self->info.with_rows ? team->sort : NULL;
+	while ((block = pg_atomic_fetch_add_u32(&shared->next, range)) < end)
+	{
+		BlockNumber stop = Min(end - block, range) + block;
+
+		checkread_prefetch(check, block, stop - block);
+		for (; block < stop; block++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			check_page(check, block);
+		}
+		if (team->is_leader)
+			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, stop);
+	}
+	if (check->sort != NULL)
+		checkrows_put_table(check, team->scan, team_shares(team),
+							team->snapshot);
+	(void) segment_close(&check->segment);
+}
+
+static PtSort *
+check_begin(Team *team, const PtSortOptions *options)
+{
+	return checkrows_begin(options);
+}
+
+/* TeamKind.read: compare entries with rows, a slice at a time. */
+static void
+check_read(Team *team)
+{
+	CheckIndex *check = &((Checker *) team)->index;
+	int			slice;
+
+	check->sort = team->sort;
+	while (sort_next_slice(team->sort, &slice))
+		checkrows_compare(check);
+	(void) segment_close(&check->segment);
+}
+
+static Size
+check_shared_size(Team *team, int processes, int slices)
+{
+	return add_size(offsetof(CheckShared, parts),
+					mul_size(processes, sizeof(CheckPart)));
+}
+
+static void
+check_shared_init(Team *team, int processes, int slices)
+{
+	Checker    *self = (Checker *) team;
+	CheckShared *shared = team->shared;
+
+	memset(shared->parts, 0, mul_size(processes, sizeof(CheckPart)));
+	pg_atomic_init_u32(&shared->next, BTREE_METAPAGE + 1);
+	self->index.tree = &shared->tree;
+	self->index.report = &shared->parts[0].report;
+	self->index.suspects = &shared->parts[0].suspects;
+	begin_check(self);
+	checklinks_tree(&self->index, &shared->tree);
+	self->index.report->pages++;
+	(void) segment_close(&self->index.segment);
+}
+
+static void
+check_open(Team *team)
+{
+	Checker    *self = (Checker *) team;
+
+	team->slices = true;
+	self->info = *(const CheckInfo *) team->info;
+	self->index.heap = table_open(self->info.heap_id, AccessShareLock);
+	self->index.index = index_open(self->info.index_id, AccessShareLock);
+}
+
+static void
+check_close(Team *team)
+{
+	Checker    *self = (Checker *) team;
+
+	index_close(self->index.index, AccessShareLock);
+	table_close(self->index.heap, AccessShareLock);
+}
+
+static const TeamKind check_kind = {
+	.open = check_open,
+	.close = check_close,
+	.begin = check_begin,
+	.fill = check_fill,
+	.read = check_read,
+	.shared_size = check_shared_size,
+	.shared_init = check_shared_init
+};
+
+void
+ptsort_check_worker_main(dsm_segment *segment, shm_toc *toc)
+{
+	Checker		self = {.team.kind = &check_kind};
+
+	team_serve(&self.team, segment, toc);
+}
+
+
+/*
+ * Leader
+ */
+
+/* Add a participant's report to the result. */
+static void
+add_report(CheckReport *sum, const CheckReport *report)
+{
+	sum->pages += report->pages;
+	sum->tuples += report->tuples;
+	for (int i = 0; i < NUM_CHECK_KINDS; i++)
+	{
+		const CheckFinding *finding = &report->findings[i];
+		int64		count = sum->findings[i].count;
+
+		if (finding->count > 0 &&
+			(count == 0 || finding->block < sum->findings[i].block))
+			sum->findings[i] = *finding;
+		sum->findings[i].count = count + finding->count;
+	}
+}
+
+/* Look again for the entries that seem to have no row. */
+static void
+confirm_suspects(Checker *self)
+{
+	CheckShared *shared = self->team.shared;
+	int			processes = self->team.launched + 1;
+	CheckSuspect *suspects = palloc(mul_size(processes,
+											 sizeof(CheckSuspects)));
+	int			n = 0;
+	int64		dropped = 0;
+
+	for (int i = 0; i < processes; i++)
+	{
+		const CheckSuspects *found = &shared->parts[i].suspects;
+
+		memcpy(suspects + n, found->each, found->n * sizeof(CheckSuspect));
+		n += found->n;
+		dropped += found->dropped;
+	}
+	if (dropped > 0)
+		ereport(WARNING,
+				(errmsg("ptsort_check() did not look again at %lld entries that seemed to have no row",
+						(long long) dropped),
+				 errhint("Repair the index, or repeat the check while no vacuum runs.")));
+	if (n > 0)
+		checkfind_suspects(&self->index, suspects, n);
+	(void) segment_close(&self->index.segment);
+}
+
+void
+checkindex_run(Relation heap, Relation index, const CheckRequest *request,
+			   CheckReport *result, int *participants)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort check",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Checker		self = {
+		.team = {
+			.kind = &check_kind,
+			.worker_main = "ptsort_check_worker_main",
+			.slices = true,
+			.info_size = sizeof(CheckInfo),
+			.budget = (int64) maintenance_work_mem * 1024,
+			.is_leader = true
+		},
+		.info = {
+			RelationGetRelid(heap), RelationGetRelid(index),
+			request->with_rows, request->full
+		},
+		.index = {.heap = heap,.index = index}
+	};
+	Team	   *team = &self.team;
+	CheckShared *shared;
+
+	team->info = &self.info;
+	if (request->with_rows)
+	{
+		team->table = heap;
+		team->snapshot = RegisterSnapshot(GetActiveSnapshot());
+	}
+	team_sort(team, request->workers);
+	team_read(team);
+	team_wait(team);
+	team_finish(team);
+	shared = team->shared;
+	if (request->with_rows)
+	{
+		UnregisterSnapshot(team->snapshot);
+		confirm_suspects(&self);
+	}
+	memset(result, 0, sizeof(*result));
+	for (int i = 0; i <= team->launched; i++)
+		add_report(result, &shared->parts[i].report);
+	*participants = team->participants;
+	team_leave(team);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}

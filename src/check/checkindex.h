@@ -1,0 +1,30 @@
+/*-------------------------------------------------------------------------
+ *
+ * checkindex.h
+ *	  Checks a btree index with a team of processes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_CHECKINDEX_H
+#define PTSORT_CHECKINDEX_H
+
+#include "check/check.h"
+
+/* CheckRequest: how to check an index. */
+typedef struct CheckRequest
+{
+	bool		with_rows;		/* compare entries with the table's rows */
+	bool		full;			/* compare all text with the provider */
+	int			workers;		/* parallel workers to request */
+} CheckRequest;
+
+/*
+ * checkindex_run checks an index, and sets *result to the sum of what the
+ * participants found and *participants to their number.  The caller locks the
+ * index and its table, and pushes an active snapshot.
+ */
+extern void checkindex_run(Relation heap, Relation index,
+						   const CheckRequest *request, CheckReport *result,
+						   int *participants);
+
+#endif							/* PTSORT_CHECKINDEX_H */

@@ -1,0 +1,370 @@
+/*-------------------------------------------------------------------------
+ *
+ * checkrows.c
+ *	  Compares the entries of an index with the rows of its table.
+ *
+ * The participants put a record for each entry of a leaf page, and for each row
+ * that the statement's snapshot sees, into one sort by TID.  A record holds the
+ * TID and a hash of the values of all columns, so that equal values have equal
+ * hashes.  In the sorted stream, an entry and its row are neighbours.
+ *
+ * A row without an entry: an index has entries for all rows that a snapshot
+ * sees, from the time when the snapshot was made.  But a split may move the
+ * entry away from the pages that the check reads later.  So the check descends
+ * to the row's place in the tree before it reports the row (checkfind.c).
+ *
+ * An entry without a row that the snapshot sees: its row may be dead or too
+ * new.  Then the table at least has a line pointer at this place, because
+ * vacuum deletes entries before their line pointers.  Entries whose line
+ * pointer is missing, that differ from the visible row at their TID, or that
+ * the stream has twice, are suspects.  The leader looks for them again
+ * (checkfind.c), because vacuum may have removed them meanwhile, or a split may
+ * have moved them to a page that the check read later.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "check/check.h"
+#include "common/hashfn.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "sort/tuplesort.h"
+#include "storage/bufmgr.h"
+#include "team/heapscan.h"
+#include "util.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+/* The lowest bit of a record's image: 1 for a row, 0 for an entry */
+#define IS_ROW			UINT64CONST(1)
+
+/*
+ * RowGroup: the records with one TID, in the order of their hashes.  Only a
+ * damaged index has many; the check does not compare all of them.
+ */
+typedef struct RowGroup
+{
+	uint64		tid;
+	int			n;
+	uint64		images[MAX_SUSPECTS];
+} RowGroup;
+
+
+/*
+ * Records
+ */
+
+/* The records of a TID must be in the same slice. */
+static bool
+same_slice(const uint64 *a, const uint64 *b, void *state)
+{
+	return true;
+}
+
+static const SortVariant record_variant = {
+	.base = {
+		.name = "index entry or row",
+		.inline_image = true,
+	},
+	.same_slice = same_slice
+};
+
+PtSort *
+checkrows_begin(const PtSortOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort entries and rows",
+												  ALLOCSET_DEFAULT_SIZES);
+
+	return sort_begin_own(&record_variant, NULL, NULL, 1, context, options);
+}
+
+static inline void
+put_record(CheckIndex *self, ItemPointer tid, uint64 hash, uint64 kind)
+{
+	uint64		entry[] = {pt_tid_word(tid), (hash & ~IS_ROW) | kind};
+
+	sort_put_entry(self->sort, entry);
+}
+
+/* Returns the hash of a value that is passed by reference, and not null. */
+static uint64
+hash_bytes_of(const CheckColumn *column, Datum value, uint64 seed)
+{
+	const char *bytes = DatumGetPointer(value);
+	Size		size = column->length;
+
+	if (column->length == -2)
+		size = strlen(bytes);
+	else if (column->length == -1)
+	{
+		/* an index may hold a value compressed, and the table not */
+		struct varlena *plain =
+			pg_detoast_datum_packed((struct varlena *) bytes);
+
+		bytes = VARDATA_ANY(plain);
+		size = VARSIZE_ANY_EXHDR(plain);
+	}
+	return hash_bytes_extended((const unsigned char *) bytes, size, seed);
+}
+
+uint64
+checkrows_hash(CheckIndex *self, const Datum *values, const bool *isnull)
+{
+	uint64		hash = 0;
+
+	for (int i = 0; i < self->ncolumns; i++)
+	{
+		const CheckColumn *column = &self->columns[i];
+		uint64		value = PG_UINT64_MAX - 1;
+
+		if (!isnull[i] && !column->byval)
+		{
+			hash = hash_bytes_of(column, values[i], hash);
+			continue;
+		}
+		if (!isnull[i])
+			value = (uint64) values[i] << (64 - column->length * BITS_PER_BYTE);
+		hash = hash_combine64(hash, value);
+		/* the finalizer of MurmurHash3, by Austin Appleby */
+		hash = (hash ^ (hash >> 33)) * UINT64CONST(0xff51afd7ed558ccd);
+		hash = (hash ^ (hash >> 33)) * UINT64CONST(0xc4ceb9fe1a85ec53);
+		hash ^= hash >> 33;
+	}
+	return hash & ~IS_ROW;
+}
+
+void
+checkrows_put_page(CheckIndex *self)
+{
+	const CheckPage *page = self->here;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	for (int i = checkpage_first(page); i <= page->last; i++)
+	{
+		IndexTuple	tuple = page->tuples[i];
+		int			n = 1;
+		uint64		hash;
+
+		if (tuple == NULL ||
+			checkpage_is_dead(page, i))
+			continue;
+		self->catching = true;
+		index_deform_tuple(tuple, RelationGetDescr(self->index), values,
+						   isnull);
+		hash = checkrows_hash(self, values, isnull);
+		self->catching = false;
+		if (BTreeTupleIsPosting(tuple))
+			n = BTreeTupleGetNPosting(tuple);
+		for (int j = 0; j < n; j++)
+			put_record(self, BTreeTupleGetHeapTID(tuple) + j, hash, 0);
+	}
+}
+
+/* IndexBuildCallback */
+static void
+put_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+		bool alive, void *arg)
+{
+	CheckIndex *self = arg;
+	MemoryContext caller = MemoryContextSwitchTo(self->scratch);
+
+	put_record(self, tid, checkrows_hash(self, values, isnull), IS_ROW);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(self->scratch);
+}
+
+void
+checkrows_put_table(CheckIndex *self, ParallelTableScanDesc parallel,
+					int shares, Snapshot snapshot)
+{
+	HeapScanTarget target = {
+		.index = self->index,
+		.index_info = self->index_info,
+		.callback = put_row,
+		.state = self
+	};
+
+	(void) heapscan_build(self->heap, &target, 1, parallel, shares, snapshot,
+						  false);
+}
+
+
+/*
+ * Comparison
+ */
+
+bool
+checkrows_has_row(CheckIndex *self, uint64 tid)
+{
+	BlockNumber block = (BlockNumber) (tid >> 16);
+	OffsetNumber offset = (OffsetNumber) tid;
+	Buffer		buffer;
+	Page		page;
+	bool		found = false;
+
+	if (self->heap->rd_rel->relam != HEAP_TABLE_AM_OID)
+		return true;			/* not known */
+	if (block >= RelationGetNumberOfBlocks(self->heap))
+		return false;
+	buffer = ReadBufferExtended(self->heap, MAIN_FORKNUM, block, RBM_NORMAL,
+								self->strategy);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	if (!PageIsNew(page) && offset <= PageGetMaxOffsetNumber(page))
+	{
+		ItemId		item = PageGetItemId(page, offset);
+
+		/* index entries point to the first version of a HOT chain */
+		found = ItemIdIsUsed(item) &&
+			(!ItemIdIsNormal(item) ||
+			 !HeapTupleHeaderIsHeapOnly((HeapTupleHeader)
+										PageGetItem(page, item)));
+	}
+	UnlockReleaseBuffer(buffer);
+	return found;
+}
+
+/*
+ * Returns the entry that the index must have for the row with this TID, or NULL
+ * if the snapshot does not see the row.
+ */
+static IndexTuple
+form_entry(CheckIndex *self, uint64 tid)
+{
+	TupleTableSlot *slot = table_slot_create(self->heap, NULL);
+	EState	   *estate = CreateExecutorState();
+	IndexFetchTableData *fetch = pt_index_fetch_begin(self->heap);
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	bool		again = false;
+	IndexTuple	entry = NULL;
+	ItemPointerData target;
+	ItemPointerData copy;
+
+	ItemPointerSet(&target, (BlockNumber) (tid >> 16), (OffsetNumber) tid);
+	copy = target;
+	if (table_index_fetch_tuple(fetch, &copy, GetActiveSnapshot(), slot,
+								&again, NULL))
+	{
+		GetPerTupleExprContext(estate)->ecxt_scantuple = slot;
+		FormIndexDatum(self->index_info, slot, estate, values, isnull);
+		entry = index_form_tuple(RelationGetDescr(self->index), values,
+								 isnull);
+		entry->t_tid = target;
+	}
+	table_index_fetch_end(fetch);
+	ExecDropSingleTupleTableSlot(slot);
+	FreeExecutorState(estate);
+	/* these belonged to the freed executor state */
+	self->index_info->ii_ExpressionsState = NIL;
+	self->index_info->ii_PredicateState = NULL;
+	return entry;
+}
+
+static void
+add_suspect(CheckIndex *self, uint64 tid, uint64 hash, bool is_double,
+			bool has_other_row)
+{
+	CheckSuspects *suspects = self->suspects;
+
+	if (suspects->n == MAX_SUSPECTS)
+		suspects->dropped++;
+	else
+		suspects->each[suspects->n++] = (CheckSuspect)
+	{
+		tid, hash, is_double, has_other_row
+	};
+}
+
+/* Report a row if the index has no entry for it. */
+static void
+find_entry(CheckIndex *self, uint64 tid)
+{
+	IndexTuple	entry = form_entry(self, tid);
+
+	if (entry != NULL && !checkfind_tuple(self, entry))
+		check_found(self, CHECK_NO_ENTRY, (BlockNumber) (tid >> 16),
+					(OffsetNumber) tid,
+					"the index has no entry for the row at this place of the table");
+}
+
+/*
+ * CheckStep: compare the entries with one TID with the visible row at this TID,
+ * if there is one.
+ */
+static void
+compare_group(CheckIndex *self, void *arg)
+{
+	const RowGroup *group = arg;
+	uint64		row = 0;
+	bool		has_row = false;
+	bool		has_entry = false;
+
+	for (int i = 0; i < group->n; i++)
+		if (group->images[i] & IS_ROW)
+		{
+			has_row = true;
+			row = group->images[i] & ~IS_ROW;
+		}
+	for (int i = 0; i < group->n; i++)
+	{
+		uint64		entry = group->images[i];
+
+		if (entry & IS_ROW)
+			continue;
+		if (i > 0 && group->images[i - 1] == entry)
+			add_suspect(self, group->tid, entry, true, false);
+		if (has_row && entry == row)
+			has_entry = true;
+		else if (has_row)
+			add_suspect(self, group->tid, entry, false, true);
+		else if (!checkrows_has_row(self, group->tid))
+			add_suspect(self, group->tid, entry, false, false);
+	}
+	if (has_row && !has_entry)
+		find_entry(self, group->tid);
+}
+
+/* Most groups have an entry and its row, and need nothing else. */
+static inline void
+finish_group(CheckIndex *self, RowGroup *group)
+{
+	MemoryContext caller;
+
+	if (group->n == 2 && group->images[1] == (group->images[0] | IS_ROW) &&
+		group->images[0] != group->images[1])
+		return;
+	CHECK_FOR_INTERRUPTS();
+	caller = MemoryContextSwitchTo(self->scratch);
+	check_guard(self, compare_group, group);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(self->scratch);
+}
+
+void
+checkrows_compare(CheckIndex *self)
+{
+	RowGroup	group;
+	const uint64 *record;
+
+	group.n = 0;
+	while ((record = sort_next_entry(self->sort, true)) != NULL)
+	{
+		if (group.n > 0 && record[0] != group.tid)
+		{
+			finish_group(self, &group);
+			group.n = 0;
+		}
+		group.tid = record[0];
+		if (group.n < MAX_SUSPECTS)
+			group.images[group.n++] = record[1];
+	}
+	if (group.n > 0)
+		finish_group(self, &group);
+}
