@@ -9,7 +9,7 @@ use utf8;
 use Encode;
 use Exporter 'import';
 
-our @EXPORT = qw(generated_strings machine_strings copy_line shuffled);
+our @EXPORT = qw(generated_strings hostile_strings machine_strings copy_line shuffled);
 
 # Our own generator gives the same numbers on every machine.
 my $seed = 1;
@@ -126,6 +126,33 @@ sub variants
 		'', '', ' ', '  ', '-', '--', "\x{301}", "\x{301}\x{301}", "\x{AD}", "\x{200B}", 'a' x 500, 'a' x 501,
 		("ab" x 900), (map { 'prefix of many/' x $_ } 1 .. 20), (map { 'x' x $_ } 1 .. 30),
 		(map { "v$_" } 1, 2, 10, 11, 100, '007', '07', 7), 'Straße', 'STRASSE', 'Strasse', 'strase');
+}
+
+# Returns up to $count strings of characters from all of Unicode, mixed with
+# symbols, accents and a few letters.  Many strings differ from another string in
+# only one character.  The locales of the C library ignore some of these
+# characters in some passes, or do not define them.
+sub hostile_strings
+{
+	my ($count) = @_;
+	my @frequent = chars(0x20, 0x40, 0x5B, 0x63, 0x7B, 0x7E, 0xA1, 0xBF, 0x300, 0x310, 0x2010, 0x2020);
+	my @letters = chars(0x41, 0x7A, 0xC0, 0x24F, 0x370, 0x5EA, 0x620, 0x6D3, 0x900, 0xFFF, 0x1E00, 0x2BFF,
+		0x3041, 0x30FF, 0xAC00, 0xACFF);
+	my @result;
+	$seed = 1;
+	while (@result < $count)
+	{
+		my @string = map {
+			my $kind = number_below(16);
+			my $code = number_below(0x10FFFF) + 1;
+			$code %= 0xD800 if $kind == 1 || ($code >= 0xD800 && $code < 0xE000);
+			$kind < 2 ? chr($code || 1) : pick($kind < 8 ? @letters : @frequent)
+		} 0 .. number_below(6);
+		push @result, join '', @string;
+		$string[ number_below(scalar @string) ] = pick(@frequent, @letters);
+		push @result, join('', @string) if number_below(2) == 0;
+	}
+	return @result;
 }
 
 # Returns up to $count strings of each kind of file on this machine: words of

@@ -1,5 +1,5 @@
-# Checks that the indexes of a server are sound: amcheck, and a comparison of
-# the rows of an index scan with those of a sequential scan.
+# Checks that the indexes of a server are sound: amcheck, ptsort_check(), and a
+# comparison of the rows of an index scan with those of a sequential scan.
 package IndexCheck;
 
 use strict;
@@ -52,6 +52,9 @@ BEGIN
 	ELSE
 		PERFORM bt_index_parent_check(index, true, true);
 	END IF;
+	FOR plan IN SELECT details FROM ptsort_check(index, true) WHERE problems > 0 LOOP
+		RETURN format('%s: %s', index::regclass, plan);
+	END LOOP;
 	SELECT format('FROM %s %s', indrelid::regclass,
 		'WHERE ' || pg_get_expr(indpred, indrelid))
 		INTO rows FROM pg_index WHERE indexrelid = index;

@@ -231,6 +231,11 @@ class Case:
             "SELECT bt_index_parent_check('%s', true, true)" % name)
         if answer.error:
             raise Failure("amcheck: %s" % answer.error)
+        answer = self.run(
+            "SELECT details FROM ptsort_check('%s', true) WHERE problems > 0"
+            % name)
+        if answer.error or answer.rows:
+            raise Failure("ptsort_check: %s" % (answer.error or answer.rows))
         self.totals.checks += 1
 
     def _amcheck(self):

@@ -18,6 +18,9 @@
 #include "optimizer/plancat.h"
 #endif
 #include "tcop/tcopprot.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 /* 19 added an argument for EXPLAIN to pg_plan_query(). */
 #if PG_VERSION_NUM >= 190000

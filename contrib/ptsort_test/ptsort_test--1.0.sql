@@ -377,6 +377,12 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_delete'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- Overwrites bytes of a page of a relation, in shared buffers.  Writes no WAL.
+CREATE FUNCTION ptsort_test_write_page(index regclass, block int8, "offset" int4, bytes bytea)
+RETURNS void
+AS 'MODULE_PATHNAME', 'ptsort_test_write_page'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
 -- A table access method like heap, but without parallel scans.
 CREATE FUNCTION ptsort_test_serial_am(internal)
 RETURNS table_am_handler
@@ -414,5 +420,6 @@ REVOKE ALL ON FUNCTION
 	ptsort_test_temp_files,
 	ptsort_test_release_lock,
 	ptsort_test_delete,
+	ptsort_test_write_page,
 	ptsort_test_serial_am
 FROM PUBLIC;

@@ -28,6 +28,7 @@
  *	  tableam.c	a table access method without parallel scans
  *	  lock.c	ptsort_test_release_lock()
  *	  segments.c	ptsort_test_take_segments()
+ *	  page.c	ptsort_test_write_page()
  *	  model.c	ptsort_test_model(); model.h lists its files
  *
  *-------------------------------------------------------------------------

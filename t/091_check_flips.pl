@@ -1,0 +1,219 @@
+# Random faults: flips bits of one byte of an index's page, asks ptsort_check()
+# and amcheck, and restores the byte.  ptsort_check() finds a problem wherever
+# amcheck does, and never crashes, hangs or fails; amcheck may crash, and then the
+# test goes on with the next flip.  A flip of bits without a meaning is no problem,
+# even if amcheck, which compares bytes, reports it.
+#
+#   PTSORT_FLIPS   number of flips (2000 for a thorough test)
+#   PTSORT_SEED    seed of the flips; the same seed gives the same flips
+#
+# Its log may have: terminated by signal (6|7|11)|TRAP:
+# Depends on the version: it changes pages of the version
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use BuildLoad;
+use IndexPages;
+use JSON::PP qw(decode_json);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Ptsort;
+use Test::More;
+use Time::HiRes qw(usleep);
+use Verdicts;
+
+my $flips = $ENV{PTSORT_FLIPS} || 400;
+my $seed = load_seed();
+srand($seed);
+
+# The indexes: columns, a row as a function of its number i, and the keys.  There
+# is none of arrays, whose comparison reads beyond a damaged value, as amcheck's
+# does.
+my %indexes = (
+	int8 => [ 'key int8', 'hashint8(i)', '(key)' ],
+	numeric => [ 'key numeric', 'hashint4(i) * 1.01', '(key)' ],
+	english => [ 'key text COLLATE "en_US.utf8"', q{md5(i::text) || repeat('x', i % 200)}, '(key)' ],
+	bytes => [ 'key text COLLATE "C"', q{repeat('y', 100) || md5(i::text)}, '(key DESC)' ],
+	compressed => [ 'key text COLLATE "C"', q{lpad(i::text, 8, '0') || repeat('z', 700)}, '(key)' ],
+	bytea => [ 'key bytea', q{decode(md5(i::text), 'hex')}, '(key)' ],
+	uuid => [ 'key uuid', 'md5(i::text)::uuid', '(key)' ],
+	timestamptz => [ 'key timestamptz', q{'2020-01-01'::timestamptz + i * interval '1 hour'}, '(key DESC)' ],
+	float8 => [ 'key float8', 'hashint4(i) / 3.0', '(key)' ],
+	two => [ 'key int, word text', q{CASE WHEN i % 5 > 0 THEN i / 10 END, CASE WHEN i % 7 > 0 THEN md5(i::text) END},
+		'(key NULLS FIRST, word DESC)' ],
+	included => [ 'key int, word text', 'i, md5(i::text)', '(key) INCLUDE (word)' ],
+	posting => [ 'key int', 'i / 40', '(key)' ],
+	posted_text => [ 'key text COLLATE "C"', q{repeat('w', 60) || i / 10}, '(key)' ],
+	no_posting => [ 'key numeric', 'i / 40', '(key)' ]);
+my @names = sort keys %indexes;
+
+my $node = verdict_node('main');
+$node->append_conf('postgresql.conf', 'restart_after_crash = on');
+$node->restart;
+foreach my $name (@names)
+{
+	my ($columns, $row, $keys) = @{ $indexes{$name} };
+	$node->safe_psql('postgres', "CREATE TABLE $name ($columns);\n"
+		  . "INSERT INTO $name SELECT $row FROM generate_series(1, 600) i ORDER BY hashint4(i);\n"
+		  . "CREATE INDEX ${name}_i ON $name $keys WITH (fillfactor = 50);");
+}
+
+# Returns the length and the alignment of each attribute of an index.
+sub attributes_of
+{
+	my ($index) = @_;
+	my %align = (c => 1, s => 2, i => 4, d => 8);
+	return map { my ($length, $align) = split /\|/; [ $length, $align{$align} ] }
+	  split /\n/, $node->safe_psql('postgres',
+		"SELECT attlen, attalign FROM pg_attribute WHERE attrelid = '$index'::regclass ORDER BY attnum");
+}
+my %attributes = map { ($_ => [ attributes_of("${_}_i") ]) } @names;
+
+# Returns the pages of all indexes.
+sub read_pages
+{
+	return { map { ($_ => read_tree($node, "${_}_i")->{pages}) } @names };
+}
+
+sub pick { return $_[ rand @_ ] }
+
+# Returns a random place in a page: in the header, the line pointers or the
+# special area; in tuples; or anywhere.
+sub random_offset
+{
+	my ($page) = @_;
+	my ($lower, $upper) = map { field($page, $at{$_}, 'S') } 'lower', 'upper';
+	my $where = rand;
+
+	return int(rand 8192) if $where < 0.1 || $lower < 24 || $upper > 8176;
+	return 8176 + int(rand 16) if $where < 0.25;
+	return int(rand $lower) if $where < 0.4;
+	return $upper + int(rand(8176 - $upper));
+}
+
+# Returns the random flips.  One in eight is in a metapage.  A flip changes one
+# bit, or all bits, or any bits of its byte.
+sub random_flips
+{
+	my ($pages) = @_;
+	my @list;
+
+	foreach my $k (1 .. $flips)
+	{
+		my $name = pick(@names);
+		my $block = rand() < 0.125 ? 0 : int(rand @{ $pages->{$name} });
+		my $page = $pages->{$name}[$block];
+		my $offset = $block ? random_offset($page) : pick(24 .. 72, 8176 .. 8191, 8 .. 23);
+		my $mask = pick(1 << int(rand 8), 1 << int(rand 8), 0xff, 1 + int(rand 255));
+		push @list, {
+			index => "${name}_i", table => $name, block => $block, offset => $offset, mask => $mask,
+			workers => $k % 8 ? 0 : 2, name => "$k of seed $seed: ${name}_i, block $block, offset $offset, mask $mask"
+		};
+	}
+	return @list;
+}
+
+# True if a flip changes no bit that has a meaning.
+sub is_harmless
+{
+	my ($pages, $flip) = @_;
+	my $page = $pages->{ $flip->{table} }[ $flip->{block} ];
+	return !($flip->{mask} & meaning($page, $flip->{offset}, @{ $attributes{ $flip->{table} } }));
+}
+
+# Returns the statements of a flip.  They print the verdict of ptsort_check()
+# first, so the test knows which of the two checks crashed.
+sub statements
+{
+	my ($pages, $flip) = @_;
+	my ($index, $block, $offset) = @{$flip}{ 'index', 'block', 'offset' };
+	my $byte = substr($pages->{ $flip->{table} }[$block], $offset, 1);
+
+	return join '',
+	  write_page($index, $block, $byte ^ chr $flip->{mask}, $offset),
+	  $has_check ? "SELECT 'ptsort: ' || ptsort_says('$index', true, $flip->{workers});\n" : "SELECT 'ptsort: {}';\n",
+	  "SELECT 'amcheck: ' || coalesce(amcheck_says('$index', true, false), '');\n",
+	  write_page($index, $block, $byte, $offset);
+}
+
+# Runs flips until a crash.  Returns the flips with their verdicts: the last one
+# lacks a verdict after a crash.
+sub run_flips
+{
+	my ($pages, @list) = @_;
+	my $file = $node->basedir . '/flips.sql';
+	append_to_file($file, "SET statement_timeout = '60s';\n" . join '', map { statements($pages, $_) } @list);
+	my ($out, $err) = run_command([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-f', $file ]);
+	unlink $file;
+	my @done;
+	foreach my $line (split /\n/, $out)
+	{
+		my ($who, $verdict) = $line =~ /^(ptsort|amcheck): (.*)/ or next;
+		push @done, shift @list if $who eq 'ptsort';
+		$done[-1]{$who} = $verdict;
+	}
+	push @done, shift @list if @list && (!@done || exists $done[-1]{amcheck});
+	return @done;
+}
+
+# Waits until the server is back after a crash, of which the log since $offset has
+# nothing yet, perhaps: until then, the server still accepts connections.
+sub wait_for_restart
+{
+	my ($offset) = @_;
+	foreach my $attempt (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return if slurp_file($node->logfile, $offset) =~ /terminated by signal.*ready to accept connections/s;
+		usleep(100_000);
+	}
+	die 'the server does not restart';
+}
+
+# Runs all flips; returns the number of crashes of amcheck.
+sub run_all
+{
+	my ($pages, @list) = @_;
+	my $crashes = 0;
+
+	while (@list)
+	{
+		my $end = log_end($node);
+		my @done = run_flips($pages, @list);
+		splice @list, 0, scalar @done;
+		last if exists $done[-1]{amcheck} && !@list;
+		fail("$done[-1]{name}: ptsort_check crashed") unless exists $done[-1]{ptsort};
+		$crashes++ if exists $done[-1]{ptsort};
+		wait_for_restart($end);
+		$node->safe_psql('postgres', join ' ', map { "REINDEX TABLE $_;" } @names);
+		$pages = read_pages();
+	}
+	return $crashes;
+}
+
+my $pages = read_pages();
+my @list = random_flips($pages);
+my $crashes = run_all($pages, @list);
+my (%count, @missed, @wrong);
+
+foreach my $flip (@list)
+{
+	my $found = problems_in($flip->{ptsort} // '{}');
+	my $ours = $found->{problems} // 0;
+	my $theirs = length($flip->{amcheck} // 'crashed') ? 1 : 0;
+	my $harmless = is_harmless($pages, $flip);
+
+	$count{ ($ours ? 'found' : 'not found') . ' by ptsort, ' . ($theirs ? 'found' : 'not found') . ' by amcheck' }++;
+	$count{harmless} += $harmless;
+	next unless $has_check && defined $flip->{ptsort};
+	push @wrong, "$flip->{name}: $found->{error}" if $found->{error};
+	push @wrong, "$flip->{name}: $flip->{ptsort}" if $harmless && $ours && !$theirs;
+	push @missed, "$flip->{name}: $flip->{amcheck}" if $theirs && defined $flip->{amcheck} && !$harmless && !$ours;
+}
+is(join("\n", @missed), '', "seed $seed: ptsort_check finds what amcheck finds");
+is(join("\n", @wrong), '', "seed $seed: no error, and no problem where none is");
+is($node->safe_psql('postgres', join '', map { "SELECT amcheck_says('${_}_i', true);" } @names) =~ s/\n//gr,
+	'', "seed $seed: all flips undone");
+note("== seed $seed: $flips flips, $crashes crashes of amcheck; " . join '; ', map { "$count{$_} $_" } sort keys %count);
+$node->stop;
+done_testing();

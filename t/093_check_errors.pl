@@ -1,0 +1,73 @@
+# Errors during a check of an index: a cancel, the end of a worker, too few
+# temporary files, no memory.  Each check ends with the fault's own error and
+# leaves nothing behind, and the next check is right.  Without free workers, the
+# leader checks alone.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('main', conf => "maintenance_work_mem = '2MB'\n");
+$node->safe_psql(
+	'postgres', q{
+CREATE TABLE t AS SELECT g AS a, md5(g::text) AS word FROM generate_series(1, 60000) g;
+CREATE INDEX t_word ON t (word);
+});
+my $segments = dsm_segments($node);
+my $check = q{SELECT problems, participants FROM ptsort_check('t_word', true, 2)};
+
+is($node->safe_psql('postgres', $check), '0|3', 'a check by three processes');
+check_nothing_left($node, 'no error', $segments);
+
+# Runs a check with settings; expects an error that matches.
+sub fails
+{
+	my ($name, $settings, $expected) = @_;
+	my ($out, $err) = try_sql($node, "$settings; $check");
+	is($out, '', "$name: no result");
+	like(error_of($err), $expected, $name);
+	check_nothing_left($node, $name, $segments);
+	is($node->safe_psql('postgres', $check), '0|3', "$name: and the next check");
+}
+fails('temp_file_limit', "SET temp_file_limit = '64kB'", qr/^ERROR:  53400: temporary file size exceeds temp_file_limit \(64kB\)$/m);
+fails("no memory at '$_'", "SET ptsort_test.fault = '$_:1:palloc'", qr/^ERROR:  53200: out of memory/m)
+  foreach 'build: after scan', 'build: before load';
+fails("error of a worker at '$_'", "SET ptsort_test.fault = '$_:1:error:worker'", qr/^ERROR:  /m)
+  foreach 'build: worker start', 'build: after sort';
+
+# A process that pauses, at different points, until the leader is canceled or a
+# worker is terminated
+foreach my $point ('build: before scan', 'build: after sort', 'build: before load')
+{
+	foreach my $signal ('pg_cancel_backend', 'pg_terminate_backend')
+	{
+		my $name = "$signal at '$point'";
+		my $who = $signal eq 'pg_cancel_backend' ? 'client backend' : 'parallel worker';
+		my $pause = pause_points($node);
+		my $session = start_psql($node, "SET ptsort_test.fault = '$point:1:pause'", $check);
+		wait_for_point($node, $point, 2) or fail("$name: no pause");
+		$node->safe_psql('postgres', "SELECT $signal(pid) FROM pg_stat_activity WHERE backend_type = '$who' AND application_name = 'at $point' LIMIT 1");
+		$session->{run}->finish;
+		end_session($pause);
+		is($session->{out}, '', "$name: no result");
+		like($session->{err}, $who eq 'client backend' ? qr/^ERROR:  57014: / : qr/^ERROR:  57P01: |lost connection to parallel worker/m, $name);
+		check_nothing_left($node, $name, $segments);
+		is($node->safe_psql('postgres', $check), '0|3', "$name: and the next check");
+	}
+}
+
+is($node->safe_psql('postgres', "SET max_parallel_workers = 0; $check"), '0|1', 'no workers');
+is($node->safe_psql('postgres', q{
+BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY;
+SELECT problems, participants FROM ptsort_check('t_word', true, 1);
+SAVEPOINT s;
+SELECT problems, participants FROM ptsort_check('t_word', true, 1);
+ROLLBACK TO s;
+COMMIT}), "0|2\n0|2", 'in a transaction');
+check_nothing_left($node, 'the end', $segments);
+$node->stop;
+done_testing();
