@@ -29,6 +29,7 @@ BEGIN
 		SELECT d.classid, d.objid, d.objsubid FROM pg_depend d
 		JOIN pg_extension e ON e.oid = d.refobjid
 		WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+			AND d.classid <> 'pg_type'::regclass -- row types are members since 18
 			AND e.extname = 'ptsort'
 		UNION ALL
 		SELECT 'pg_extension'::regclass, oid, 0 FROM pg_extension
