@@ -238,6 +238,13 @@ checkpage_is_dead(const CheckPage *page, OffsetNumber offset)
 		!GetActiveSnapshot()->takenDuringRecovery;
 }
 
+/* Returns the number of heap TIDs of a leaf's tuple. */
+static inline int
+checkpage_tids(IndexTuple tuple)
+{
+	return BTreeTupleIsPosting(tuple) ? BTreeTupleGetNPosting(tuple) : 1;
+}
+
 /* Returns the offset number of the first tuple that is no high key. */
 static inline OffsetNumber
 checkpage_first(const CheckPage *page)

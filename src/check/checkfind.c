@@ -35,8 +35,7 @@ typedef struct Sighting
 static bool
 has_tid(IndexTuple tuple, uint64 tid)
 {
-	int			n = BTreeTupleIsPosting(tuple) ?
-		BTreeTupleGetNPosting(tuple) : 1;
+	int			n = checkpage_tids(tuple);
 
 	for (int i = 0; i < n; i++)
 		if (pt_tid_word(BTreeTupleGetHeapTID(tuple) + i) == tid)
@@ -259,14 +258,13 @@ look_at_tuple(CheckIndex *self, Sighting *sightings, int n,
 {
 	IndexTuple	tuple = self->here->tuples[offset];
 	ItemPointerData tids[MaxTIDsPerBTreePage];
-	int			ntids = 1;
+	int			ntids;
 	uint64		hash = 0;
 	bool		hashed = false;
 
 	if (tuple == NULL || checkpage_is_dead(self->here, offset))
 		return;
-	if (BTreeTupleIsPosting(tuple))
-		ntids = BTreeTupleGetNPosting(tuple);
+	ntids = checkpage_tids(tuple);
 	/* confirm() may replace the page's copy by a newer one */
 	memcpy(tids, BTreeTupleGetHeapTID(tuple), ntids * sizeof(ItemPointerData));
 	for (int i = 0; i < ntids; i++)

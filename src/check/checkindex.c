@@ -181,8 +181,7 @@ count_tuples(CheckIndex *self)
 
 	for (int i = checkpage_first(page); i <= page->last; i++)
 		if (page->tuples[i] != NULL)
-			self->report->tuples += BTreeTupleIsPosting(page->tuples[i]) ?
-				BTreeTupleGetNPosting(page->tuples[i]) : 1;
+			self->report->tuples += checkpage_tids(page->tuples[i]);
 }
 
 /* Check the tuples of self->here, and its links, as the last step. */

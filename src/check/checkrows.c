@@ -148,7 +148,7 @@ checkrows_put_page(CheckIndex *self)
 	for (int i = checkpage_first(page); i <= page->last; i++)
 	{
 		IndexTuple	tuple = page->tuples[i];
-		int			n = 1;
+		int			n;
 		uint64		hash;
 
 		if (tuple == NULL ||
@@ -159,8 +159,7 @@ checkrows_put_page(CheckIndex *self)
 						   isnull);
 		hash = checkrows_hash(self, values, isnull);
 		self->catching = false;
-		if (BTreeTupleIsPosting(tuple))
-			n = BTreeTupleGetNPosting(tuple);
+		n = checkpage_tids(tuple);
 		for (int j = 0; j < n; j++)
 			put_record(self, BTreeTupleGetHeapTID(tuple) + j, hash, 0);
 	}

@@ -22,8 +22,7 @@ static int
 count_visible(CheckIndex *self, IndexTuple tuple)
 {
 	ItemPointer tids = BTreeTupleGetHeapTID(tuple);
-	int			n = BTreeTupleIsPosting(tuple) ?
-		BTreeTupleGetNPosting(tuple) : 1;
+	int			n = checkpage_tids(tuple);
 	int			visible = 0;
 
 	for (int i = 0; i < n; i++)

@@ -3,7 +3,7 @@
  * checkfunction.c
  *	  The SQL function ptsort_check().
  *
- * Anybody may check an index who may also rebuild it: the table's owner, a role
+ * Roles that may rebuild an index may check it: the table's owner, a role
  * with the privilege MAINTAIN (17 and later), and superusers.  The functions
  * that compare keys run as the table's owner and with restrictions, as in a
  * rebuild, because they may be users' functions.
