@@ -140,6 +140,9 @@ typedef struct CheckSuspects
 	CheckSuspect each[MAX_SUSPECTS];
 } CheckSuspects;
 
+/* CheckAhead: copies of blocks; private to checkread.c. */
+typedef struct CheckAhead CheckAhead;
+
 /* CheckIndex: one participant's check. */
 typedef struct CheckIndex
 {
@@ -155,7 +158,6 @@ typedef struct CheckIndex
 	bool		same_keys;		/* set by check_compare: keys were equal */
 	bool		trusted;		/* comparisons raise errors only of kinds that
 								 * leave nothing to clean up */
-	uint32		compared;		/* see check_compare */
 	const CheckTree *tree;
 	CheckReport *report;
 	PtSort	   *sort;			/* entries and rows, or NULL */
@@ -163,6 +165,7 @@ typedef struct CheckIndex
 	IndexInfo  *index_info;		/* set if 'sort' is */
 	BufferAccessStrategy strategy;
 	OpenSegment segment;
+	CheckAhead *ahead;
 	MemoryContext scratch;		/* reset after each page */
 	CheckPage  *here;			/* the page that is checked */
 	CheckPage  *there;			/* a page with which it is compared */
@@ -191,13 +194,20 @@ extern void check_guard(CheckIndex *self, CheckStep step, void *arg);
  * checkread.c: checkread_page copies a block.  It returns NULL, or text that
  * says why the page is not readable.  checkread_has_block returns true if the
  * index has a block of this number.  checkread_new_page allocates a page.
- * checkread_prefetch reads n blocks ahead.
+ * checkread_ahead reads n blocks ahead, at most CHECK_AHEAD, with few system
+ * calls.  After that, checkread_next is faster than checkread_page.  Its copy
+ * may be as old as checkread_ahead's call.  checkread_new_ahead allocates the
+ * memory for self->ahead.
  */
+#define CHECK_AHEAD		32
+extern CheckAhead *checkread_new_ahead(void);
 extern CheckPage *checkread_new_page(int nkeys);
 extern const char *checkread_page(CheckIndex *self, BlockNumber block,
 								  CheckPage *page);
 extern bool checkread_has_block(CheckIndex *self, BlockNumber block);
-extern void checkread_prefetch(CheckIndex *self, BlockNumber block, int n);
+extern void checkread_ahead(CheckIndex *self, BlockNumber block, int n);
+extern const char *checkread_next(CheckIndex *self, BlockNumber block,
+								  CheckPage *page);
 
 /*
  * checkpage.c: checkpage_tuples finds the tuples of a page that a copy holds,

@@ -176,13 +176,19 @@ by_tid(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
+/* Find the tuples of a copy.  Returns false if it is no leaf of the tree. */
+static bool
+find_leaf(CheckIndex *self, CheckPage *page)
+{
+	return checkpage_tuples(self, page, MaxIndexTuplesPerPage, true) &&
+		P_ISLEAF(checkpage_opaque(page));
+}
+
 /* Read a page and its tuples.  Returns false if it is no leaf of the tree. */
 static bool
 read_leaf(CheckIndex *self, BlockNumber block, CheckPage *page)
 {
-	return checkread_page(self, block, page) == NULL &&
-		checkpage_tuples(self, page, MaxIndexTuplesPerPage, true) &&
-		P_ISLEAF(checkpage_opaque(page));
+	return checkread_page(self, block, page) == NULL && find_leaf(self, page);
 }
 
 /* True if a leaf has an entry that is not dead, at any offset but 'except'. */
@@ -309,7 +315,6 @@ checkfind_suspects(CheckIndex *self, CheckSuspect *suspects, int n)
 	Sighting   *sightings = palloc0(mul_size(n, sizeof(Sighting)));
 	Sightings	all = {sightings, n};
 	BlockNumber nblocks = RelationGetNumberOfBlocks(self->index);
-	int			range = Max(maintenance_io_concurrency, 2);
 	MemoryContext caller;
 
 	for (int i = 0; i < n; i++)
@@ -322,9 +327,10 @@ checkfind_suspects(CheckIndex *self, CheckSuspect *suspects, int n)
 	for (BlockNumber block = BTREE_METAPAGE + 1; block < nblocks; block++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (block % range == 1)
-			checkread_prefetch(self, block, Min(nblocks - block, range));
-		if (!read_leaf(self, block, self->here))
+		if (block % CHECK_AHEAD == 1)
+			checkread_ahead(self, block, Min(nblocks - block, CHECK_AHEAD));
+		if (checkread_next(self, block, self->here) != NULL ||
+			!find_leaf(self, self->here))
 			continue;
 		check_guard(self, look_at_page, &all);
 		MemoryContextReset(self->scratch);

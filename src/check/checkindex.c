@@ -163,6 +163,7 @@ begin_check(Checker *self)
 	check->here = checkread_new_page(check->nkeys);
 	check->there = checkread_new_page(check->nkeys);
 	check->again = checkread_new_page(check->nkeys);
+	check->ahead = checkread_new_ahead();
 }
 
 /* CheckStep: call a function for self->here. */
@@ -184,13 +185,12 @@ count_tuples(CheckIndex *self)
 			self->report->tuples += checkpage_tids(page->tuples[i]);
 }
 
-/* Check the tuples of self->here, and its links, as the last step. */
+/* Check what follows from a page's tuples, and its links, as the last step. */
 static void
 check_tuples(CheckIndex *self)
 {
 	bool		is_leaf = P_ISLEAF(checkpage_opaque(self->here));
 	void		(*steps[]) (CheckIndex *) = {
-		checkorder_page,
 		is_leaf ? count_tuples : NULL,
 		is_leaf && self->sort != NULL ? checkrows_put_page : NULL,
 		is_leaf && self->index->rd_index->indisunique ? checkunique_page : NULL,
@@ -241,25 +241,61 @@ check_guard(CheckIndex *self, CheckStep step, void *arg)
 	PG_END_TRY();
 }
 
+static int64
+count_problems(const CheckReport *report)
+{
+	int64		n = 0;
+
+	for (int i = 0; i < NUM_CHECK_KINDS; i++)
+		n += report->findings[i].count;
+	return n;
+}
+
+/*
+ * Check a page by itself, without its links.  Returns true if it has sound
+ * tuples.  If 'again' is true, reads it again.
+ */
+static bool
+check_alone(CheckIndex *self, BlockNumber block, bool again)
+{
+	void		(*check_order) (CheckIndex *) = checkorder_page;
+	const char *fault = again ? checkread_page(self, block, self->here) :
+		checkread_next(self, block, self->here);
+
+	if (fault != NULL)
+		check_found(self, CHECK_BAD_PAGE, block, 0, "%s", fault);
+	if (fault != NULL ||
+		!checkpage_tuples(self, self->here, MaxIndexTuplesPerPage, false))
+		return false;
+	check_guard(self, call, &check_order);
+	return true;
+}
+
+/*
+ * Check a page.  A copy from the file may be torn, if another process read
+ * the page into a buffer, changed it and wrote it meanwhile.  So a fault counts
+ * only if a second copy has it, too.
+ */
 static void
 check_page(CheckIndex *self, BlockNumber block)
 {
 	MemoryContext caller = MemoryContextSwitchTo(self->scratch);
-	const char *fault = checkread_page(self, block, self->here);
+	CheckReport before = *self->report;
+	bool		has_tuples = check_alone(self, block, false);
 
+	if (unlikely(count_problems(self->report) > count_problems(&before)))
+	{
+		*self->report = before;
+		has_tuples = check_alone(self, block, true);
+	}
 	self->report->pages++;
-	if (fault != NULL)
-		check_found(self, CHECK_BAD_PAGE, block, 0, "%s", fault);
-	else if (checkpage_tuples(self, self->here, MaxIndexTuplesPerPage, false))
+	if (has_tuples)
 		check_tuples(self);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(self->scratch);
 }
 
-/*
- * TeamKind.fill: check ranges of blocks until none is left.  A range has as
- * many blocks as the server reads ahead in maintenance work.
- */
+/* TeamKind.fill: check ranges of blocks until none is left. */
 static void
 check_fill(Team *team)
 {
@@ -267,7 +303,6 @@ check_fill(Team *team)
 	CheckIndex *check = &self->index;
 	CheckShared *shared = team->shared;
 	BlockNumber end = shared->tree.nblocks;
-	int			range = Max(maintenance_io_concurrency, 1);
 	BlockNumber block;
 
 	check->tree = &shared->tree;
@@ -275,11 +310,11 @@ check_fill(Team *team)
 	check->suspects = &shared->parts[team->participant].suspects;
 	begin_check(self);
 	check->sort = self->info.with_rows ? team->sort : NULL;
-	while ((block = pg_atomic_fetch_add_u32(&shared->next, range)) < end)
+	while ((block = pg_atomic_fetch_add_u32(&shared->next, CHECK_AHEAD)) < end)
 	{
-		BlockNumber stop = Min(end - block, range) + block;
+		BlockNumber stop = Min(end - block, CHECK_AHEAD) + block;
 
-		checkread_prefetch(check, block, stop - block);
+		checkread_ahead(check, block, stop - block);
 		for (; block < stop; block++)
 		{
 			CHECK_FOR_INTERRUPTS();

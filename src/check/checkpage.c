@@ -27,6 +27,11 @@ typedef struct PageScan
 	CheckPage  *page;
 	bool		quiet;
 	bool		leaf;
+	OffsetNumber first;			/* first tuple that is no high key */
+	unsigned	upper;			/* tuples are between these two places */
+	unsigned	special;
+	Size		max_size;		/* of a tuple with room for another TID */
+	Size		max_size_no_tid;	/* of a tuple without */
 } PageScan;
 
 /* Report that a page, or its tuple at 'offset', is bad.  Returns false. */
@@ -111,21 +116,19 @@ check_number(const PageScan *scan)
 static IndexTuple
 find_tuple(const PageScan *scan, OffsetNumber offset)
 {
-	PageHeader	header = (PageHeader) scan->page->page;
-	ItemId		item = PageGetItemId((Page) scan->page->page, offset);
+	ItemIdData	item = *PageGetItemId((Page) scan->page->page, offset);
 	IndexTuple	tuple;
 
-	if (!ItemIdIsUsed(item) || ItemIdIsRedirected(item) ||
-		ItemIdGetLength(item) < sizeof(IndexTupleData) ||
-		ItemIdGetOffset(item) != MAXALIGN(ItemIdGetOffset(item)) ||
-		ItemIdGetOffset(item) < header->pd_upper ||
-		ItemIdGetOffset(item) + ItemIdGetLength(item) > header->pd_special)
+	if ((item.lp_flags != LP_NORMAL && item.lp_flags != LP_DEAD) ||
+		item.lp_len < sizeof(IndexTupleData) ||
+		item.lp_off != MAXALIGN(item.lp_off) || item.lp_off < scan->upper ||
+		item.lp_off + item.lp_len > scan->special)
 	{
 		(void) bad(scan, offset, "the line pointer is wrong");
 		return NULL;
 	}
-	tuple = (IndexTuple) (scan->page->page + ItemIdGetOffset(item));
-	if (IndexTupleSize(tuple) != ItemIdGetLength(item))
+	tuple = (IndexTuple) (scan->page->page + item.lp_off);
+	if (IndexTupleSize(tuple) != item.lp_len)
 	{
 		(void) bad(scan, offset, "the tuple's size is not that of its line pointer");
 		return NULL;
@@ -228,31 +231,38 @@ find_values(const PageScan *scan, OffsetNumber offset, IndexTuple tuple, int n,
 		(uint8 *) (tuple + 1) : NULL;
 	const char *start = (char *) tuple;
 	Size		at = IndexInfoFindDataOffset(tuple->t_info);
+	const int	nkeys = self->nkeys;
 	bool		is_variable = false;
 
 	if (at > end)
 		return false;
 	for (int i = 0; i < n; i++)
 	{
-		const CheckColumn *column = &self->columns[i];
+		const CheckColumn column = self->columns[i];
 		bool		is_null = nulls != NULL && att_isnull(i, nulls);
 		Size		size;
 
-		if (i < self->nkeys)
+		if (i < nkeys)
 			isnull[i] = is_null;
 		if (is_null)
 			continue;
-		is_variable |= column->length < 0;
-		if (column->length != -1 || at >= end || start[at] == 0)
-			at = TYPEALIGN(column->alignment, at);
-		if (at >= end)
+		if (column.length > 0)
+		{
+			at = TYPEALIGN(column.alignment, at);
+			size = column.length;
+		}
+		else
+		{
+			is_variable = true;
+			if (column.length != -1 || at >= end || start[at] == 0)
+				at = TYPEALIGN(column.alignment, at);
+			size = at < end ?
+				variable_size(start + at, column.length, end - at) : 0;
+		}
+		if (size == 0 || at + size > end)
 			return false;
-		size = column->length > 0 ? column->length :
-			variable_size(start + at, column->length, end - at);
-		if (size == 0 || size > end - at)
-			return false;
-		if (i < self->nkeys)
-			values[i] = fetch_att(start + at, column->byval, column->length);
+		if (i < nkeys)
+			values[i] = fetch_att(start + at, column.byval, column.length);
 		at += size;
 	}
 	return n == 0 || (IndexTupleHasVarwidths(tuple) != 0) == is_variable;
@@ -267,11 +277,39 @@ count_columns(const PageScan *scan, OffsetNumber offset, IndexTuple tuple)
 {
 	const CheckIndex *self = scan->self;
 
-	if (!scan->leaf && offset == checkpage_first(scan->page))
+	if (!scan->leaf && offset == scan->first)
 		return 0;
 	if (BTreeTupleIsPivot(tuple))
 		return BTreeTupleGetNAtts(tuple, self->index);
 	return self->ncolumns;
+}
+
+/*
+ * Returns the end of a tuple's values, or 0 if its number of columns or its
+ * TIDs are wrong.  Sets *n to the number of columns.
+ */
+static Size
+check_shape(const PageScan *scan, OffsetNumber offset, IndexTuple tuple,
+			int *n)
+{
+	const CheckIndex *self = scan->self;
+	Page		page = (Page) scan->page->page;
+
+	/* most tuples: a leaf's entry for one row, which has all columns */
+	if (scan->leaf && (tuple->t_info & INDEX_ALT_TID_MASK) == 0 &&
+		offset >= scan->first)
+		*n = self->ncolumns;
+	else
+	{
+		*n = count_columns(scan, offset, tuple);
+		if (*n > self->ncolumns ||
+			(!self->tree->heapkeyspace && !BTreeTupleIsPivot(tuple) &&
+			 !ItemPointerIsValid(&tuple->t_tid)) ||
+			!_bt_check_natts(self->index, self->tree->heapkeyspace, page,
+							 offset))
+			return bad(scan, offset, "the tuple has a wrong number of columns");
+	}
+	return check_tids(scan, offset, tuple);
 }
 
 /* Check a tuple, and add it to the page's tuples if it is sound. */
@@ -288,24 +326,13 @@ check_tuple(const PageScan *scan, OffsetNumber offset)
 	page->tuples[offset] = NULL;
 	if (tuple == NULL)
 		return;
-	n = count_columns(scan, offset, tuple);
-	if (n > self->ncolumns ||
-		(!self->tree->heapkeyspace && !BTreeTupleIsPivot(tuple) &&
-		 !ItemPointerIsValid(&tuple->t_tid)) ||
-		!_bt_check_natts(self->index, self->tree->heapkeyspace,
-						 (Page) page->page, offset))
-	{
-		(void) bad(scan, offset, "the tuple has a wrong number of columns");
-		return;
-	}
-	end = check_tids(scan, offset, tuple);
+	end = check_shape(scan, offset, tuple, &n);
 	if (end == 0)
 		return;
 	has_room = self->tree->heapkeyspace &&
 		(!BTreeTupleIsPivot(tuple) || BTreeTupleGetHeapTID(tuple) == NULL);
-	if (IndexTupleSize(tuple) > (has_room ?
-								 pt_bt_max_item_size((Page) page->page) :
-								 pt_bt_max_item_size_no_tid((Page) page->page)))
+	if (IndexTupleSize(tuple) >
+		(has_room ? scan->max_size : scan->max_size_no_tid))
 		(void) bad(scan, offset, "the tuple is too large");
 	if (!find_values(scan, offset, tuple, n, end))
 	{
@@ -326,6 +353,11 @@ checkpage_tuples(CheckIndex *self, CheckPage *page, int most, bool quiet)
 	if (PageIsNew((Page) page->page) || !check_header(&scan))
 		return false;
 	scan.leaf = P_ISLEAF(checkpage_opaque(page));
+	scan.first = checkpage_first(page);
+	scan.upper = ((PageHeader) page->page)->pd_upper;
+	scan.special = ((PageHeader) page->page)->pd_special;
+	scan.max_size = pt_bt_max_item_size((Page) page->page);
+	scan.max_size_no_tid = pt_bt_max_item_size_no_tid((Page) page->page);
 	if (!check_number(&scan))
 		return false;
 	for (int i = 1; i <= Min(page->last, most); i++)

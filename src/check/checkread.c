@@ -8,6 +8,7 @@
  * buffer from the file.  Such a copy is current: a process must read the page
  * into a buffer before it can change it.  If the page is in a buffer after this
  * process copied it, or if its checksum is wrong, the process reads it again.
+ * One system call copies neighbouring blocks, up to CHECK_AHEAD.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,6 +26,23 @@
 
 /* Memory after each copy; see CheckPage */
 #define SLACK		BLCKSZ
+
+struct CheckAhead
+{
+	BlockNumber block;			/* the first block */
+	int			n;				/* number of blocks */
+	bool		current[CHECK_AHEAD];	/* the copy is current */
+	char	   *pages;
+};
+
+CheckAhead *
+checkread_new_ahead(void)
+{
+	CheckAhead *ahead = palloc0(sizeof(CheckAhead));
+
+	ahead->pages = palloc(CHECK_AHEAD * BLCKSZ);
+	return ahead;
+}
 
 CheckPage *
 checkread_new_page(int nkeys)
@@ -127,9 +145,65 @@ checkread_page(CheckIndex *self, BlockNumber block, CheckPage *page)
 	return fault;
 }
 
-void
-checkread_prefetch(CheckIndex *self, BlockNumber block, int n)
+/*
+ * Copy n blocks from one segment's file, from the block at 'from' of
+ * self->ahead on.  No block was in a buffer before.
+ */
+static void
+copy_run(CheckIndex *self, int from, int n)
 {
-	for (int i = 0; i < n; i++)
-		(void) PrefetchBuffer(self->index, MAIN_FORKNUM, block + i);
+	CheckAhead *ahead = self->ahead;
+	BlockNumber block = ahead->block + from;
+	char	   *target = ahead->pages + from * BLCKSZ;
+	ssize_t		size;
+
+	if (!segment_open(&self->segment, self->index, block, O_RDONLY))
+		return;
+	size = pread(self->segment.fd, target, (Size) n * BLCKSZ,
+				 (off_t) (block % RELSEG_SIZE) * BLCKSZ);
+	for (int i = 0; i < n && size >= (ssize_t) (i + 1) * BLCKSZ; i++)
+		ahead->current[from + i] = !is_buffered(self->index, block + i);
+}
+
+void
+checkread_ahead(CheckIndex *self, BlockNumber block, int n)
+{
+	CheckAhead *ahead = self->ahead;
+	int			run = 0;
+
+	Assert(n <= CHECK_AHEAD);
+	ahead->block = block;
+	ahead->n = n;
+	memset(ahead->current, false, sizeof(ahead->current));
+	if (RelationUsesLocalBuffers(self->index))
+		return;
+	for (int i = 0; i <= n; i++)
+	{
+		bool		ends = i == n || is_buffered(self->index, block + i);
+
+		if (run > 0 && (ends || (block + i) % RELSEG_SIZE == 0))
+		{
+			copy_run(self, i - run, run);
+			run = 0;
+		}
+		if (!ends)
+			run++;
+	}
+}
+
+const char *
+checkread_next(CheckIndex *self, BlockNumber block, CheckPage *page)
+{
+	const CheckAhead *ahead = self->ahead;
+	BlockNumber i = block - ahead->block;
+
+	if (block < ahead->block || i >= (BlockNumber) ahead->n ||
+		!ahead->current[i] ||
+		!pt_page_is_verified(ahead->pages + i * BLCKSZ, block))
+		return checkread_page(self, block, page);
+	memcpy(page->page, ahead->pages + i * BLCKSZ, BLCKSZ);
+	pt_count_blocks_read(self->index, 1);
+	page->block = block;
+	page->last = 0;
+	return NULL;
 }

@@ -102,7 +102,7 @@ spot_check(const EntrySort *es, const uint64 *entries, int64 n)
 {
 	const uint64 *last = entries;
 
-	for (int64 i = ORDER_SPOT_EVERY / 2; i < n; i += ORDER_SPOT_EVERY)
+	for (int64 i = TEXT_SPOT_EVERY / 2; i < n; i += TEXT_SPOT_EVERY)
 	{
 		const uint64 *b = entries + i * es->stride;
 		const uint64 *a = b - es->stride;

@@ -25,6 +25,7 @@
 #include "compat.h"
 
 #include "order/sortextras.h"
+#include "text/text_rank.h"
 
 /*
  * OrderPlace: memory that holds images in input order.  Images in places with
@@ -197,12 +198,11 @@ order_compare_tuples(SortOrder *order, const void *a, const void *b)
 
 /*
  * If a collation's tables made the words, the collation's provider compares one
- * in ORDER_SPOT_EVERY pairs of neighbours.  order_spot_check compares two
+ * in TEXT_SPOT_EVERY pairs of neighbours.  order_spot_check compares two
  * tuples that are in the order of their words.  If the provider contradicts the
  * words, the function raises an error or, if the caller can repeat the sort,
  * returns false, and the sort fails.
  */
-#define ORDER_SPOT_EVERY	64
 extern bool order_spot_check(SortOrder *order, const void *a, const void *b);
 
 /* order_compare_in_memory is order_compare_tuples for images in memory. */

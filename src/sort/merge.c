@@ -165,7 +165,7 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 					   purpose == MERGE_TO_RUN);
 	}
 	merge->spot_checks = order->words_by_tables;
-	merge->until_spot = ORDER_SPOT_EVERY;
+	merge->until_spot = TEXT_SPOT_EVERY;
 	return merge;
 }
 
@@ -176,7 +176,7 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 void
 merge_restart(Merge *merge, const int64 *from, const int64 *to)
 {
-	merge->until_spot = ORDER_SPOT_EVERY;
+	merge->until_spot = TEXT_SPOT_EVERY;
 	merge->started = false;
 	merge->keys_repeat = false;
 	for (int i = 0; i < merge->nruns; i++)
@@ -229,7 +229,7 @@ check_winner(Merge *merge)
 	int			run = merge->tree[0].run;
 	const MergeNode *rival = run < 0 ? NULL : find_rival(merge);
 
-	merge->until_spot = ORDER_SPOT_EVERY;
+	merge->until_spot = TEXT_SPOT_EVERY;
 	if (rival != NULL &&
 		order_compare_words(merge->readers[run].words,
 							merge->readers[rival->run].words,

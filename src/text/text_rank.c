@@ -38,9 +38,11 @@
 #include "common/pg_prng.h"
 #include "debug.h"
 #include "mb/pg_wchar.h"
+#include "port/pg_bitutils.h"
 #include "text/text_icu.h"
 #include "text/text_rank.h"
 #include "text/text_table.h"
+#include "util.h"
 #include "utils/memutils.h"
 #include "utils/varlena.h"
 
@@ -118,6 +120,26 @@ compare_primary(const TextRanks *ranks, int begin, const char *a, int a_length,
 	return cmp;
 }
 
+/*
+ * Compare two strings by the primary weights of the bytes after the common
+ * prefix, if each of the two bytes is always an element with one weight.
+ * Otherwise returns 0.
+ */
+static inline int
+compare_bytes(const TextRanks *ranks, int shared, const char *a, int a_length,
+			  const char *b, int b_length)
+{
+	uint32		x;
+	uint32		y;
+
+	if (shared >= a_length || shared >= b_length ||
+		unlikely(ptsort_debug.trust_collations))
+		return 0;
+	x = ranks->proof->primary[(unsigned char) a[shared]];
+	y = ranks->proof->primary[(unsigned char) b[shared]];
+	return x == 0 || y == 0 ? 0 : (x > y) - (x < y);
+}
+
 /* Returns the offset in the common prefix at which the first pass may begin. */
 static inline int
 find_begin(const TextRanks *ranks, const char *string, int shared)
@@ -128,19 +150,37 @@ find_begin(const TextRanks *ranks, const char *string, int shared)
 	return shared;
 }
 
-bool
-text_rank_compare(const TextRanks *ranks, int shared, const char *a,
-				  int a_length, const char *b, int b_length, int *cmp)
+/* Compare two strings by all passes. */
+static pg_noinline bool
+compare_passes(const TextRanks *ranks, int shared, const char *a, int a_length,
+			   const char *b, int b_length, int *cmp)
 {
-	if (ranks->units)
-		return text_unit_compare(ranks->units, shared, a, a_length, b,
-								 b_length, cmp);
 	*cmp = compare_primary(ranks, find_begin(ranks, a, shared), a, a_length,
 						   b, b_length);
 	if (*cmp != 0 || ptsort_debug.trust_collations)
 		return *cmp != 0;
 	return text_pass_compare(ranks->proof, shared, a, a_length, b, b_length,
 							 cmp);
+}
+
+/* Compare two strings: see text_rank_compare. */
+static inline bool
+compare_tables(const TextRanks *ranks, int shared, const char *a, int a_length,
+			   const char *b, int b_length, int *cmp)
+{
+	if (ranks->units)
+		return text_unit_compare(ranks->units, shared, a, a_length, b,
+								 b_length, cmp);
+	*cmp = compare_bytes(ranks, shared, a, a_length, b, b_length);
+	return *cmp != 0 ||
+		compare_passes(ranks, shared, a, a_length, b, b_length, cmp);
+}
+
+bool
+text_rank_compare(const TextRanks *ranks, int shared, const char *a,
+				  int a_length, const char *b, int b_length, int *cmp)
+{
+	return compare_tables(ranks, shared, a, a_length, b, b_length, cmp);
 }
 
 
@@ -508,11 +548,10 @@ bool		ptsort_use_collation_tables = true;
 /*
  * Each process uses compare_both for its first BOTH_FIRST comparisons in a
  * collation, then for the first comparison of each sort and for every
- * BOTH_EVERY-th comparison.  (Using compare_both BOTH_FIRST times in every sort
- * would slow down small sorts.)
+ * TEXT_SPOT_EVERY-th comparison.  (Using compare_both BOTH_FIRST times in every
+ * sort would slow down small sorts.)
  */
 #define BOTH_FIRST		1000
-#define BOTH_EVERY		64
 
 typedef struct TextCompare
 {
@@ -530,15 +569,6 @@ compare_full(TextCompare *self, Datum x, Datum y)
 	return self->full.comparator(x, y, &self->full);
 }
 
-static inline uint64
-load_word(const char *from)
-{
-	uint64		word;
-
-	memcpy(&word, from, sizeof(word));
-	return word;
-}
-
 /*
  * Returns the length of the common prefix of two strings, at most n.  Both
  * strings must have at least n bytes.
@@ -548,9 +578,13 @@ shared_length(const char *a, const char *b, int n)
 {
 	int			i = 0;
 
-	while (n - i >= (int) sizeof(uint64) &&
-		   load_word(a + i) == load_word(b + i))
-		i += sizeof(uint64);
+	for (; n - i >= (int) sizeof(uint64); i += sizeof(uint64))
+	{
+		uint64		differ = pt_bytes_word(a + i) ^ pt_bytes_word(b + i);
+
+		if (differ != 0)
+			return i + (63 - pg_leftmost_one_pos64(differ)) / BITS_PER_BYTE;
+	}
 	while (i < n && a[i] == b[i])
 		i++;
 	return i;
@@ -618,20 +652,18 @@ compare_ranks(Datum x, Datum y, SortSupport ssup)
 	int			shared;
 	int			cmp;
 
-	if (same_bytes(x, y))
-		return 0;
 	if (!text_is_plain(self->form, x) || !text_is_plain(self->form, y) ||
 		self->failure->full || !self->ranks->agrees)
-		return compare_full(self, x, y);
+		return same_bytes(x, y) ? 0 : compare_full(self, x, y);
 	a = text_string(self->form, x, &a_length);
 	b = text_string(self->form, y, &b_length);
 	shared = shared_length(a, b, Min(a_length, b_length));
 	if (shared == a_length && shared == b_length)
 		return 0;
-	if (!text_rank_compare(self->ranks, shared, a, a_length, b, b_length, &cmp))
+	if (!compare_tables(self->ranks, shared, a, a_length, b, b_length, &cmp))
 		return compare_full(self, x, y);
 	if (self->ranks->compared < BOTH_FIRST ||
-		self->compared++ % BOTH_EVERY == 0)
+		self->compared++ % TEXT_SPOT_EVERY == 0)
 		return compare_both(self, x, y, cmp, ssup);
 	return cmp;
 }

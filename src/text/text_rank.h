@@ -145,6 +145,12 @@ extern bool text_rank_continues(const TextRanks *ranks, char byte, char next);
 extern bool ptsort_use_collation_tables;
 
 /*
+ * Of the pairs that the tables of a collation compare, the provider compares
+ * one in TEXT_SPOT_EVERY again.
+ */
+#define TEXT_SPOT_EVERY		64
+
+/*
  * CompareFailure: what to do if comparing by the tables and by the collation's
  * provider gives different results.
  */

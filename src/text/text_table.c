@@ -380,6 +380,20 @@ is_settled(const CollateTables *tables, int32 index)
 	return true;
 }
 
+/* Returns the number of an element's only primary weight, or 0. */
+static uint32
+primary_number(const CollateTables *tables, int32 index)
+{
+	CollateWeights weights;
+	int32		number;
+
+	weights.at = text_table_weight(tables, index, 0, &weights.length);
+	if (weights.length == 0)
+		return 0;
+	number = text_table_number(&weights);
+	return number > 0 && weights.length == 0 ? number : 0;
+}
+
 /* Set the fields of 'proof' that the tables prove. */
 static void
 prove(CollateProof *proof, locale_t locale)
@@ -402,6 +416,8 @@ prove(CollateProof *proof, locale_t locale)
 		proof->alone[c] = tables->table[c] >= 0 && !visit.continues[c];
 		proof->settled[c] = proof->alone[c] &&
 			is_settled(tables, tables->table[c]);
+		if (proof->alone[c])
+			proof->primary[c] = primary_number(tables, tables->table[c]);
 	}
 	tables->kept = MemoryContextAllocZero(TopMemoryContext, KEPT_CHARACTERS *
 										  sizeof(KeptElement));

@@ -79,6 +79,12 @@ typedef struct CollateProof
 	bool		alone[256];
 
 	/*
+	 * The number of the primary weight of a byte for which 'alone' is true;
+	 * see text_table_number.  0: the byte has no primary weight, or several.
+	 */
+	uint32		primary[256];
+
+	/*
 	 * True if 'alone' is true for this byte, and the byte goes forward in all
 	 * passes and has weights in all later passes.
 	 */
