@@ -1,10 +1,11 @@
 -- valgrind.sql - index builds and sorts of files on a server under valgrind.
 -- Builds are slow under valgrind, so the script uses small tables, and tiny
--- budgets to reach all code paths of the sort and of the load.
+-- budgets to reach all code paths of the sort and of the load.  ptsort_check()
+-- checks the indexes, sound and damaged.
 -- check-valgrind.sh runs this script and then checks valgrind's logs.  The
 -- script prints one line for each build, "ok N - ..."  or "not ok N - ...".  A
 -- build is right if it had the expected participants and amcheck finds every
--- row, or if it failed with the expected error.
+-- row and ptsort_check() no problem, or if it failed with the expected error.
 \set QUIET on
 \set ON_ERROR_STOP on
 \pset tuples_only on
@@ -50,6 +51,10 @@ BEGIN
 			said := format('%s participants', built);
 		END IF;
 		PERFORM bt_index_check(name::regclass, true);
+		SELECT problems INTO built FROM ptsort_check(name, true, workers);
+		IF built > 0 THEN
+			said := said || format(' %s problems', built);
+		END IF;
 		EXECUTE format('DROP INDEX %I', name);
 		IF expected IS NOT NULL THEN
 			said := 'no error';
@@ -295,3 +300,48 @@ FROM unnest('{1,2}'::int[]) passes, unnest(ARRAY['record_size => 75, key_length 
 	$$record_size => 100, keys => '{44 4 int desc,12 8 float little,0 3 bytes desc}'$$]) same;
 SELECT sort_files('2, passes => 2', 'key_length => 30');
 SELECT format('%sok %s - the report of a sort of files', CASE WHEN count(*) < 10 THEN 'not ' END, nextval('builds')) FROM sortbench_report();
+
+-- Checks of damaged indexes.  Each check sees an index with one wrong byte: a
+-- page's first bytes and its last ones, its line pointers, or any byte.  The
+-- bytes are wrong in buffers only, so the file has the right ones.  An error is
+-- as good as a problem: a data type rejects a value.
+SELECT use_settings('ptsort.parallel_workers = 0') > 0 AND NULL;
+CREATE EXTENSION ptsort_test;
+CREATE TABLE damaged AS SELECT DISTINCT ON (id) id, few, num, txt, words, f8, nam, padded FROM t WHERE id <= 1500;
+CREATE UNIQUE INDEX damaged_1 ON damaged (id);
+CREATE INDEX damaged_2 ON damaged (few);
+CREATE INDEX damaged_3 ON damaged (num, f8 DESC);
+CREATE INDEX damaged_4 ON damaged (words COLLATE "en_US.utf8");
+CREATE INDEX damaged_5 ON damaged ((repeat(txt, 40)) COLLATE "C");
+CREATE INDEX damaged_6 ON damaged (nam, padded COLLATE "und-x-icu") INCLUDE (txt);
+CHECKPOINT;
+CREATE FUNCTION check_damaged(index regclass, flips int, workers int) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	file text := pg_relation_filepath(index);
+	pages int := pg_relation_size(index) / 8192;
+	found int := 0;
+	"block" int;
+	place int;
+	byte bytea;
+BEGIN
+	FOR flip IN 1 .. flips LOOP
+		"block" := floor(random() * pages);
+		place := CASE flip % 4 WHEN 0 THEN floor(random() * 24) WHEN 1 THEN 8191 - floor(random() * 16)
+			WHEN 2 THEN 24 + floor(random() * 200) ELSE floor(random() * 8192) END;
+		byte := pg_read_binary_file(file, 8192 * "block" + place, 1);
+		PERFORM ptsort_test_write_page(index, "block", place,
+			set_byte(byte, 0, get_byte(byte, 0) # (1 + floor(random() * 255)::int)));
+		BEGIN
+			found := found + (SELECT (problems > 0)::int FROM ptsort_check(index, flip % 3 = 0, workers, flip % 5 = 0));
+		EXCEPTION WHEN OTHERS THEN
+			found := found + 1;
+		END;
+		PERFORM ptsort_test_write_page(index, "block", place, byte);
+	END LOOP;
+	RETURN format('%sok %s - %s, %s bytes damaged, %s workers', CASE WHEN found < flips / 4 OR
+		(SELECT problems > 0 FROM ptsort_check(index, true)) THEN 'not ' END, nextval('builds'), index, flips, workers);
+END $$;
+SELECT setseed(0.42) IS NULL AND NULL;
+SELECT check_damaged(format('damaged_%s', i)::regclass, 40, 0) FROM generate_series(1, 6) i;
+SELECT check_damaged('damaged_1', 8, 2);
