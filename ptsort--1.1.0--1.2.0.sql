@@ -109,13 +109,14 @@ BEGIN ATOMIC
 		(SELECT pg_catalog.array_agg(
 				o.indexrelid::pg_catalog.regclass ORDER BY o.place) FROM chosen o),
 		heap, workers, "full") k ON k.index = indexrelid::pg_catalog.regclass
+	-- pg_get_indexdef() locks the table: call it only if it is needed
 	CROSS JOIN LATERAL (
 		SELECT pg_catalog.string_agg(
 			pg_catalog.pg_get_indexdef(indexrelid, n, true) ||
 				CASE WHEN o.oid IS NULL OR o.collname = 'default' THEN ''
 				ELSE ' COLLATE ' || o.oid::pg_catalog.regcollation END,
 			', ' ORDER BY n) AS keys
-		FROM pg_catalog.generate_series(1, indnkeyatts) n
+		FROM pg_catalog.generate_series(1, CASE WHEN k.problems > 0 AND indisunique THEN indnkeyatts END) n
 		LEFT JOIN pg_catalog.pg_collation o ON o.oid = indcollation[n - 1]) e
 	ORDER BY place;
 END;
