@@ -71,8 +71,8 @@ BEGIN ATOMIC
 		SELECT i.indexrelid, i.indrelid, i.indnkeyatts, i.indisunique,
 			i.indnullsnotdistinct, i.indisexclusion, i.indcollation, i.indpred,
 			c.relpersistence, t.relnamespace,
-			pg_catalog.row_number() OVER (
-				ORDER BY pg_catalog.pg_relation_size(i.indexrelid) DESC, i.indexrelid) AS place
+			-- pg_relation_size() would lock the index
+			pg_catalog.row_number() OVER (ORDER BY c.relpages DESC, c.oid) AS place
 		FROM pg_catalog.pg_index i
 		JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 		JOIN pg_catalog.pg_class t ON t.oid = i.indrelid

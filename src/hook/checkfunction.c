@@ -5,10 +5,15 @@
  *
  * ptsort_check_indexes() checks an index for which workers would pay with a
  * team of its own, as ptsort_check() does, and all others with teams that check
- * several indexes at a time (checkmany.c).  The arrays of these teams' slots,
- * here and in the segment, have at most a quarter of maintenance_work_mem.  The
- * participants divide the rest.  The caller alone checks an index whose
- * functions are not parallel safe, or whose table is temporary.
+ * several indexes at a time (checkmany.c).  The caller alone checks an index
+ * whose functions are not parallel safe, or whose table is temporary.
+ *
+ * Memory: the arrays of slots, here and in the segment, have at most a quarter
+ * of maintenance_work_mem.  The participants divide the rest.  So the number of
+ * indexes of a team is limited, and there are several teams if there are more.
+ * The server's caches are not part of maintenance_work_mem.  They need about as
+ * much in each process as the slots and the sorts, because they are emptied
+ * after each team.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,6 +31,7 @@
 #include "util.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -319,7 +325,11 @@ check_next(CheckAll *all, Oid index_id)
 			all->slots[all->n++] = slot;
 			all->work += plan.work;
 			if (all->n == all->capacity)
+			{
 				check_slots(all);
+				/* else the caches would grow with the number of indexes */
+				InvalidateSystemCaches();
+			}
 			return;
 		}
 		request.workers = plan.workers;
