@@ -34,10 +34,10 @@ SELECT * FROM sums(false, 3, true);
 SELECT * FROM sums(true, 3);
 SELECT * FROM sums(true, NULL);
 -- problems in some of them
-UPDATE pg_index SET indisready = false, indislive = false WHERE indexrelid IN ('t_5_b'::regclass, 't_90_b'::regclass);
+UPDATE pg_index SET indisready = false, indislive = false WHERE indexrelid IN ('t_5_b'::regclass, 't_4_b'::regclass);
 INSERT INTO t_5 VALUES (1000000, 1, 'x');
-INSERT INTO t_90 VALUES (1000000, 1, 'x'), (1000001, 2, 'y');
-UPDATE pg_index SET indisready = true, indislive = true WHERE indexrelid IN ('t_5_b'::regclass, 't_90_b'::regclass);
+INSERT INTO t_4 VALUES (1000000, 1, 'x'), (1000001, 2, 'y');
+UPDATE pg_index SET indisready = true, indislive = true WHERE indexrelid IN ('t_5_b'::regclass, 't_4_b'::regclass);
 SELECT * FROM sums(true, 0);
 SELECT * FROM sums(true, 2);
 -- only workers check; more slots than the memory has room for; each index with
@@ -50,7 +50,7 @@ SELECT * FROM sums(true, 2);
 SELECT * FROM sums(false, 2);
 RESET maintenance_work_mem;
 SET ptsort_test.all_workers = on;
-SELECT index, problems, details FROM ptsort_check_indexes('{t_100_a,t_90_b,t_1_c}', true, 2) ORDER BY index::text COLLATE "C";
+SELECT index, problems, details FROM ptsort_check_indexes('{t_100_a,t_4_b,t_1_c}', true, 2) ORDER BY index::text COLLATE "C";
 SET ptsort_test.all_workers = off;
 -- NULL has no row
 SELECT index, problems FROM ptsort_check_indexes('{t_3_a,NULL,t_100_a,t_3_a}', workers => 0) ORDER BY index::text COLLATE "C";
@@ -112,12 +112,12 @@ CREATE ROLE regress_check_all;
 GRANT USAGE ON SCHEMA check_all TO regress_check_all;
 SET ROLE regress_check_all;
 SELECT count(*) FROM ptsort_check_all();
-SELECT count(*) FROM ptsort_check_indexes('{t_90_b,t_91_b}', true);
+SELECT count(*) FROM ptsort_check_indexes('{t_4_b,t_91_b}', true);
 RESET ROLE;
-ALTER TABLE t_90 OWNER TO regress_check_all;
+ALTER TABLE t_4 OWNER TO regress_check_all;
 SET ROLE regress_check_all;
 SELECT index, problems FROM ptsort_check_all(true, workers => 2) WHERE index::text NOT LIKE 'pg_%' ORDER BY index::text COLLATE "C";
-SELECT index, problems FROM ptsort_check_indexes('{t_90_b,t_91_b}', true) ORDER BY index::text COLLATE "C";
+SELECT index, problems FROM ptsort_check_indexes('{t_4_b,t_91_b}', true) ORDER BY index::text COLLATE "C";
 RESET ROLE;
 DROP SCHEMA check_all CASCADE;
 DROP ROLE regress_check_all;
