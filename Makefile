@@ -150,7 +150,7 @@ LAYERS = \
 		copy copyscan copywrite tablecopy) \
 	$(addprefix check/, \
 		check checkread checkpage checkorder checklinks checkunique \
-		checkfind checkrows checkindex) \
+		checkfind checkrows checkindex checkone checkmany) \
 	$(addprefix query/, \
 		sortreport sortnode) \
 	$(addprefix hook/, \

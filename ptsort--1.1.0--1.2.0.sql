@@ -26,6 +26,23 @@ COMMENT ON FUNCTION
 	ptsort_check(pg_catalog.regclass, pg_catalog.bool, pg_catalog.int4, pg_catalog.bool)
 	IS 'checks a btree index with all processors';
 
+CREATE FUNCTION ptsort_check_indexes(
+	indexes pg_catalog.regclass[],
+	heap pg_catalog.bool DEFAULT false,
+	workers pg_catalog.int4 DEFAULT NULL,
+	"full" pg_catalog.bool DEFAULT false,
+	OUT index pg_catalog.regclass,
+	OUT problems pg_catalog.int8,
+	OUT details pg_catalog.text[],
+	OUT elapsed_ms pg_catalog.float8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'ptsort_check_indexes'
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
+
+COMMENT ON FUNCTION
+	ptsort_check_indexes(pg_catalog.regclass[], pg_catalog.bool, pg_catalog.int4, pg_catalog.bool)
+	IS 'checks btree indexes, several at a time';
+
 -- The bodies are parsed here, so the search_path of a call does not matter.
 CREATE FUNCTION ptsort_check_all(
 	heap pg_catalog.bool DEFAULT false,
@@ -53,13 +70,14 @@ BEGIN ATOMIC
 	), chosen AS MATERIALIZED (
 		SELECT i.indexrelid, i.indrelid, i.indnkeyatts, i.indisunique,
 			i.indnullsnotdistinct, i.indisexclusion, i.indcollation, i.indpred,
-			c.relpersistence, t.relnamespace
+			c.relpersistence, t.relnamespace,
+			-- pg_relation_size() would lock the index
+			pg_catalog.row_number() OVER (ORDER BY c.relpages DESC, c.oid) AS place
 		FROM pg_catalog.pg_index i
 		JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 		JOIN pg_catalog.pg_class t ON t.oid = i.indrelid
 		JOIN pg_catalog.pg_am a ON a.oid = c.relam
 		WHERE c.relkind = 'i' AND a.amname = 'btree' AND i.indisvalid AND
-			pg_catalog.pg_has_role(t.relowner, 'USAGE') AND
 			NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace) AND
 			NOT (c.relpersistence = 'u' AND pg_catalog.pg_is_in_recovery()) AND
 			(NOT changed_collations OR
@@ -70,7 +88,6 @@ BEGIN ATOMIC
 						d.refclassid = 'pg_catalog.pg_collation'::pg_catalog.regclass AND
 						d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND
 						d.objid = i.indexrelid))
-		ORDER BY pg_catalog.pg_relation_size(i.indexrelid) DESC, i.indexrelid
 	)
 	SELECT indexrelid, indrelid, k.problems, k.details, k.elapsed_ms,
 		CASE WHEN k.problems > 0 THEN
@@ -88,15 +105,20 @@ BEGIN ATOMIC
 				') s WHERE rows_with_equal_keys > 1')
 		END
 	FROM chosen
-	CROSS JOIN LATERAL ptsort_check(indexrelid, heap, workers, "full") k
+	JOIN ptsort_check_indexes(
+		(SELECT pg_catalog.array_agg(
+				o.indexrelid::pg_catalog.regclass ORDER BY o.place) FROM chosen o),
+		heap, workers, "full") k ON k.index = indexrelid::pg_catalog.regclass
+	-- pg_get_indexdef() locks the table: call it only if it is needed
 	CROSS JOIN LATERAL (
 		SELECT pg_catalog.string_agg(
 			pg_catalog.pg_get_indexdef(indexrelid, n, true) ||
 				CASE WHEN o.oid IS NULL OR o.collname = 'default' THEN ''
 				ELSE ' COLLATE ' || o.oid::pg_catalog.regcollation END,
 			', ' ORDER BY n) AS keys
-		FROM pg_catalog.generate_series(1, indnkeyatts) n
-		LEFT JOIN pg_catalog.pg_collation o ON o.oid = indcollation[n - 1]) e;
+		FROM pg_catalog.generate_series(1, CASE WHEN k.problems > 0 AND indisunique THEN indnkeyatts END) n
+		LEFT JOIN pg_catalog.pg_collation o ON o.oid = indcollation[n - 1]) e
+	ORDER BY place;
 END;
 
 COMMENT ON FUNCTION

@@ -69,6 +69,17 @@ sub problems_of
 	return $err;
 }
 
+# Checks all indexes of the database, several at a time; returns the problems.
+# Indexes that were replaced meanwhile have no problems.
+sub problems_of_all
+{
+	my ($server, $workers) = @_;
+	my ($ret, $out, $err) = $server->psql('postgres', qq{
+SET ptsort_test.all_workers = off;
+SELECT index, details FROM ptsort_check_all(true, workers => $workers) WHERE problems > 0});
+	return $ret == 0 ? $out : $err;
+}
+
 # Checks every index on a server; returns the problems that it found.
 sub problems
 {
@@ -81,6 +92,8 @@ foreach my $round (1 .. $rounds)
 {
 	is(problems($node, $round % 3), '', "primary, round $round");
 	is(problems($replica, $round % 2), '', "replica, round $round");
+	is(problems_of_all($node, $round % 3), '', "primary, all indexes, round $round");
+	is(problems_of_all($replica, $round % 2), '', "replica, all indexes, round $round");
 }
 cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM t_id_seq'), '>', $written, 'there were writes');
 ok(stop_pgbench($load{$_}), "$_ went on") or diag($load{$_}{err}) foreach sort keys %load;

@@ -19,6 +19,8 @@
  *	 and keys of neighbours, and of parent and child, while it holds the locks
  *	 of all pages that the change concerns.  So a contradiction between P and Q
  *	 is a fault.  If P changed, the check repeats the comparison (checklinks.c).
+ *	 If P changes each time, the check gives up and counts the comparison as
+ *	 undecided.
  * - A split moves tuples to a page to the right, which may be a page that the
  *	 check has read already.  So a check does not conclude from a page that it
  *	 did not find something elsewhere.
@@ -68,6 +70,7 @@ typedef struct CheckReport
 {
 	int64		pages;
 	int64		tuples;			/* heap TIDs in leaf pages */
+	int64		undecided;		/* comparisons that CHECK_PATIENCE ended */
 	CheckFinding findings[NUM_CHECK_KINDS];
 } CheckReport;
 
@@ -174,6 +177,12 @@ typedef struct CheckIndex
 
 /* Number of times to look before it is certain that something is wrong */
 #define CHECK_SURE		3
+
+/*
+ * Number of changes of a page after which a comparison of this page is
+ * undecided.  Other sessions may change a page for ever.
+ */
+#define CHECK_PATIENCE	(32 * CHECK_SURE)
 
 /* check_found counts a fault. */
 extern void check_found(CheckIndex *self, CheckKind kind, BlockNumber block,

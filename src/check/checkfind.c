@@ -207,14 +207,15 @@ has_entry(CheckIndex *self, const CheckPage *page,
 
 /*
  * True if the entry on self->here has no line pointer in the table.  The entry
- * is there before and after the function looks at the table.
+ * is there before and after the function looks at the table.  False, too, if
+ * the page changes each time.
  */
 static bool
 has_no_row(CheckIndex *self, const CheckSuspect *suspect)
 {
 	CheckPage  *page = self->here;
 
-	for (;;)
+	for (int changes = 0; changes <= CHECK_PATIENCE; changes++)
 	{
 		if (checkrows_has_row(self, suspect->tid) ||
 			!read_leaf(self, page->block, self->again) ||
@@ -228,6 +229,8 @@ has_no_row(CheckIndex *self, const CheckSuspect *suspect)
 		CHECK_FOR_INTERRUPTS();
 		pg_usleep(1000L);
 	}
+	self->report->undecided++;
+	return false;
 }
 
 /* A suspect is at 'offset' of self->here: report it if it is a fault. */

@@ -138,13 +138,24 @@ describe_columns(TupleDesc desc)
 	return columns;
 }
 
-/* Prepare this process's check of an open index. */
+/*
+ * Prepare this process's check of an open index.  Also sets the pointers to
+ * this process's part of the shared memory.  The leader calls this function
+ * before the launch, again if no worker starts, because the shared memory is
+ * then another, and again in its phase of filling.
+ */
 static void
 begin_check(Checker *self)
 {
 	CheckIndex *check = &self->index;
+	CheckShared *shared = self->team.shared;
 	Relation	index = check->index;
 
+	check->tree = &shared->tree;
+	check->report = &shared->parts[self->team.participant].report;
+	check->suspects = &shared->parts[self->team.participant].suspects;
+	if (check->here != NULL)
+		return;					/* the rest does not change */
 	check->key = key_index(index);
 	check->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
 	check->ncolumns = IndexRelationGetNumberOfAttributes(index);
@@ -305,9 +316,6 @@ check_fill(Team *team)
 	BlockNumber end = shared->tree.nblocks;
 	BlockNumber block;
 
-	check->tree = &shared->tree;
-	check->report = &shared->parts[team->participant].report;
-	check->suspects = &shared->parts[team->participant].suspects;
 	begin_check(self);
 	check->sort = self->info.with_rows ? team->sort : NULL;
 	while ((block = pg_atomic_fetch_add_u32(&shared->next, CHECK_AHEAD)) < end)
@@ -363,9 +371,6 @@ check_shared_init(Team *team, int processes, int slices)
 
 	memset(shared->parts, 0, mul_size(processes, sizeof(CheckPart)));
 	pg_atomic_init_u32(&shared->next, BTREE_METAPAGE + 1);
-	self->index.tree = &shared->tree;
-	self->index.report = &shared->parts[0].report;
-	self->index.suspects = &shared->parts[0].suspects;
 	begin_check(self);
 	checklinks_tree(&self->index, &shared->tree);
 	self->index.report->pages++;
@@ -421,6 +426,7 @@ add_report(CheckReport *sum, const CheckReport *report)
 {
 	sum->pages += report->pages;
 	sum->tuples += report->tuples;
+	sum->undecided += report->undecided;
 	for (int i = 0; i < NUM_CHECK_KINDS; i++)
 	{
 		const CheckFinding *finding = &report->findings[i];
@@ -454,12 +460,25 @@ confirm_suspects(Checker *self)
 	}
 	if (dropped > 0)
 		ereport(WARNING,
-				(errmsg("ptsort_check() did not look again at %lld entries that seemed to have no row",
-						(long long) dropped),
+				(errmsg("ptsort_check() did not look again at %lld entries of index \"%s\" that seemed to have no row",
+						(long long) dropped,
+						RelationGetRelationName(self->index.index)),
 				 errhint("Repair the index, or repeat the check while no vacuum runs.")));
 	if (n > 0)
 		checkfind_suspects(&self->index, suspects, n);
 	(void) segment_close(&self->index.segment);
+}
+
+static void
+warn_undecided(Relation index, const CheckReport *report)
+{
+	if (report->undecided > 0)
+		ereport(WARNING,
+				(errmsg("ptsort_check() did not decide %lld comparisons of pages of index \"%s\"",
+						(long long) report->undecided,
+						RelationGetRelationName(index)),
+				 errdetail("Other sessions changed these pages each time that the check looked."),
+				 errhint("Repeat the check while fewer sessions write.")));
 }
 
 void
@@ -476,7 +495,7 @@ checkindex_run(Relation heap, Relation index, const CheckRequest *request,
 			.worker_main = "ptsort_check_worker_main",
 			.slices = true,
 			.info_size = sizeof(CheckInfo),
-			.budget = (int64) maintenance_work_mem * 1024,
+			.budget = request->budget,
 			.is_leader = true
 		},
 		.info = {
@@ -507,6 +526,7 @@ checkindex_run(Relation heap, Relation index, const CheckRequest *request,
 	memset(result, 0, sizeof(*result));
 	for (int i = 0; i <= team->launched; i++)
 		add_report(result, &shared->parts[i].report);
+	warn_undecided(index, result);
 	*participants = team->participants;
 	team_leave(team);
 	MemoryContextSwitchTo(old);

@@ -16,6 +16,7 @@ typedef struct CheckRequest
 	bool		with_rows;		/* compare entries with the table's rows */
 	bool		full;			/* compare all text with the provider */
 	int			workers;		/* parallel workers to request */
+	int64		budget;			/* bytes, for all participants together */
 } CheckRequest;
 
 /*

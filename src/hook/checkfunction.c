@@ -1,45 +1,47 @@
 /*-------------------------------------------------------------------------
  *
  * checkfunction.c
- *	  The SQL function ptsort_check().
+ *	  The SQL functions ptsort_check() and ptsort_check_indexes().
  *
- * Roles that may rebuild an index may check it: the table's owner, a role
- * with the privilege MAINTAIN (17 and later), and superusers.  The functions
- * that compare keys run as the table's owner and with restrictions, as in a
- * rebuild, because they may be users' functions.
+ * ptsort_check_indexes() checks an index for which workers would pay with a
+ * team of its own, as ptsort_check() does, and all others with teams that check
+ * several indexes at a time (checkmany.c).  The caller alone checks an index
+ * whose functions are not parallel safe, or whose table is temporary.
+ *
+ * Memory: the arrays of slots, here and in the segment, have at most a quarter
+ * of maintenance_work_mem.  The participants divide the rest.  So the number of
+ * indexes of a team is limited, and there are several teams if there are more.
+ * The server's caches are not part of maintenance_work_mem.  They need about as
+ * much in each process as the slots and the sorts, because they are emptied
+ * after each team.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include <limits.h>
-
-#include "access/genam.h"
-#include "access/htup_details.h"
-#include "access/table.h"
-#include "access/xact.h"
-#include "access/xlog.h"
-#include "catalog/index.h"
-#include "catalog/pg_am.h"
-#include "check/checkindex.h"
-#include "commands/progress.h"
+#include "catalog/pg_type.h"
+#include "check/checkmany.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/hook.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "optimizer/optimizer.h"
-#include "pgstat.h"
 #include "postmaster/bgworker_internals.h"
-#include "utils/builtins.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
+#include "ptsort.h"
 #include "util.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
+#include "utils/tuplestore.h"
 
 extern PGDLLEXPORT Datum ptsort_check(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum ptsort_check_indexes(PG_FUNCTION_ARGS);
 
 PG_FUNCTION_INFO_V1(ptsort_check);
+PG_FUNCTION_INFO_V1(ptsort_check_indexes);
 
 /* Names of the kinds of faults, as in the columns of the result */
 static const char *const kind_names[NUM_CHECK_KINDS] = {
@@ -51,105 +53,47 @@ static const char *const kind_names[NUM_CHECK_KINDS] = {
 	[CHECK_NO_ENTRY] = "row without entry"
 };
 
-/* Raise an error unless the user may check the index, and ptsort can. */
+/* Raise an error unless an argument is a possible number of workers. */
 static void
-check_is_possible(Relation heap, Relation index)
+check_number(int workers)
 {
-	const char *name = RelationGetRelationName(index);
-
-	if (index->rd_rel->relkind != RELKIND_INDEX ||
-		index->rd_rel->relam != BTREE_AM_OID)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot check \"%s\"", name),
-				 errdetail("It is not a btree index.")));
-	if (!pt_may_maintain(RelationGetRelid(heap), GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
-	if (RELATION_IS_OTHER_TEMP(index))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot check index \"%s\"", name),
-				 errdetail("It belongs to a temporary table of another session.")));
-	if (!index->rd_index->indisvalid)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cannot check index \"%s\"", name),
-				 errdetail("The index is not valid.")));
-	if (index->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED &&
-		RecoveryInProgress())
-		ereport(ERROR,
-				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-				 errmsg("cannot check unlogged index \"%s\" during recovery",
-						name)));
-}
-
-/*
- * Raise an error if the snapshot is older than the index, which may then lack
- * entries of rows that the snapshot sees (README.HOT).  A standby does not know
- * whether it does.
- */
-static void
-check_snapshot(Relation index)
-{
-	HeapTupleHeader created = index->rd_indextuple->t_data;
-	TransactionId xid = HeapTupleHeaderGetXmin(created);
-
-	if (!index->rd_index->indcheckxmin && !RecoveryInProgress())
-		return;
-	if (TransactionIdIsCurrentTransactionId(xid) ?
-		IsolationUsesXactSnapshot() :
-		XidInMVCCSnapshot(xid, GetActiveSnapshot()))
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("cannot compare index \"%s\" with its table in this transaction",
-						RelationGetRelationName(index)),
-				 errdetail("The index is newer than the transaction's snapshot.")));
-}
-
-/*
- * Returns the number of workers to request: the given number, or as for a build
- * of the index.
- */
-static int
-choose_workers(Relation heap, Relation index, bool with_rows, bool is_given,
-			   int given)
-{
-	BtBuildRequest request = {
-		.workers = max_parallel_maintenance_workers,
-		.source = ""
-	};
-
-	if (planworkers_obstacle(heap, with_rows ? index : NULL) != NULL)
-		return 0;
-	if (!is_given)
-	{
-		planworkers_limit(&request, heap, index);
-		return request.workers;
-	}
-	if (given < 0 || given > MAX_PARALLEL_WORKER_LIMIT)
+	if (workers < 0 || workers > MAX_PARALLEL_WORKER_LIMIT)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of workers must be between 0 and %d",
 						MAX_PARALLEL_WORKER_LIMIT)));
-	return given;
 }
 
-/* Check the index with the rights of the table's owner. */
-static void
-run_check(Relation heap, Relation index, const CheckRequest *request,
-		  CheckReport *report, int *participants)
+/*
+ * Returns the number of workers, at most 'most', with which a build of the
+ * index would be fastest.
+ */
+static int
+choose_workers(Relation heap, Relation index, int most)
 {
-	Oid			user;
-	int			context;
-	int			level = NewGUCNestLevel();
+	BtBuildRequest request = {.workers = most,.source = ""};
 
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(heap->rd_rel->relowner,
-						   context | SECURITY_RESTRICTED_OPERATION);
-	pt_restrict_search_path();
-	checkindex_run(heap, index, request, report, participants);
-	AtEOXact_GUC(false, level);
-	SetUserIdAndSecContext(user, context);
+	planworkers_limit(&request, heap, index);
+	return request.workers;
+}
+
+/* Returns the length of a message, without half a character at its end. */
+static int
+clip(const char *message)
+{
+	int			length = strlen(message);
+
+	return pg_mbcliplen(message, length, length);
+}
+
+static int64
+count_problems(const CheckReport *report)
+{
+	int64		problems = 0;
+
+	for (int i = 0; i < NUM_CHECK_KINDS; i++)
+		problems += report->findings[i].count;
+	return problems;
 }
 
 /* Returns an array of texts, one for the first fault of each kind. */
@@ -164,10 +108,11 @@ describe_faults(const CheckReport *report)
 		const CheckFinding *finding = &report->findings[i];
 
 		if (finding->count > 0)
-			texts[n++] = CStringGetTextDatum(psprintf("%s at (%u,%u): %s",
+			texts[n++] = CStringGetTextDatum(psprintf("%s at (%u,%u): %.*s",
 													  kind_names[i],
 													  finding->block,
 													  finding->offset,
+													  clip(finding->message),
 													  finding->message));
 	}
 	return PointerGetDatum(construct_array(texts, n, TEXTOID, -1, false,
@@ -181,17 +126,14 @@ make_row(FunctionCallInfo fcinfo, const char *name, const CheckReport *report,
 	TupleDesc	desc;
 	Datum		values[7 + NUM_CHECK_KINDS];
 	bool		isnull[lengthof(values)] = {0};
-	int64		problems = 0;
 	int			n = 0;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	for (int i = 0; i < NUM_CHECK_KINDS; i++)
-		problems += report->findings[i].count;
 	values[n++] = CStringGetTextDatum(name);
 	values[n++] = Int64GetDatum(report->pages);
 	values[n++] = Int64GetDatum(report->tuples);
-	values[n++] = Int64GetDatum(problems);
+	values[n++] = Int64GetDatum(count_problems(report));
 	for (int i = 0; i < NUM_CHECK_KINDS; i++)
 		values[n++] = Int64GetDatum(report->findings[i].count);
 	values[n++] = describe_faults(report);
@@ -201,15 +143,31 @@ make_row(FunctionCallInfo fcinfo, const char *name, const CheckReport *report,
 											 isnull));
 }
 
+/* Raise an error for an index that ptsort cannot check for this user. */
+static void
+refuse(Oid index_id, CheckState state)
+{
+	char	   *name = get_rel_name(index_id);
+	int			sqlstate;
+	const char *reason = checkone_reason(state, &sqlstate);
+
+	if (state == CHECK_IS_FORBIDDEN)
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
+	ereport(ERROR,
+			(errcode(sqlstate),
+			 errmsg("cannot check \"%s\": %s", name == NULL ? "" : name,
+					reason)));
+}
+
 Datum
 ptsort_check(PG_FUNCTION_ARGS)
 {
 	Oid			index_id = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0);
-	CheckRequest request;
+	CheckRequest request = {.budget = (int64) maintenance_work_mem * 1024};
 	CheckReport report;
+	CheckState	state;
 	Relation	heap;
 	Relation	index;
-	Oid			heap_id;
 	int			participants;
 	instr_time	start;
 	char	   *name;
@@ -217,35 +175,214 @@ ptsort_check(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3))
 		PG_RETURN_NULL();
 	INSTR_TIME_SET_CURRENT(start);
-	/* lock the table first, as all statements do */
-	heap_id = IndexGetRelation(index_id, true);
-	if (!OidIsValid(heap_id) && get_rel_relkind(index_id) == '\0')
-		PG_RETURN_NULL();		/* dropped meanwhile */
-	heap = OidIsValid(heap_id) ? table_open(heap_id, AccessShareLock) : NULL;
-	index = index_open(index_id, AccessShareLock);
-	if (heap == NULL || heap_id != IndexGetRelation(index_id, false))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("could not open the table of index \"%s\"",
-						RelationGetRelationName(index))));
-	check_is_possible(heap, index);
 	request.with_rows = PG_GETARG_BOOL(1);
 	request.full = PG_GETARG_BOOL(3);
-	if (request.with_rows || index->rd_index->indisunique)
-		check_snapshot(index);
-	request.workers = choose_workers(heap, index, request.with_rows,
-									 !PG_ARGISNULL(2),
-									 PG_ARGISNULL(2) ? 0 : PG_GETARG_INT32(2));
-	pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, heap_id);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_INDEX_OID, index_id);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_PHASE,
-								 PROGRESS_CREATEIDX_PHASE_VALIDATE_IDXSCAN);
-	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL,
-								 RelationGetNumberOfBlocks(index));
-	run_check(heap, index, &request, &report, &participants);
-	pgstat_progress_end_command();
+	if (!PG_ARGISNULL(2))
+		check_number(PG_GETARG_INT32(2));
+	state = checkone_open(index_id, request.with_rows, &heap, &index);
+	if (state == CHECK_IS_GONE)
+		PG_RETURN_NULL();		/* dropped meanwhile */
+	if (state != CHECK_RUNS)
+		refuse(index_id, state);
+	if (planworkers_obstacle(heap, request.with_rows ? index : NULL) == NULL)
+		request.workers = !PG_ARGISNULL(2) ? PG_GETARG_INT32(2) :
+			choose_workers(heap, index, max_parallel_maintenance_workers);
+	checkone_run(heap, index, &request, &report, &participants);
 	name = pstrdup(RelationGetRelationName(index));
-	index_close(index, AccessShareLock);
-	table_close(heap, AccessShareLock);
+	checkone_close(heap, index);
 	return make_row(fcinfo, name, &report, participants, pt_ms_since(start));
+}
+
+
+/*
+ * Many indexes
+ */
+
+/* CheckAll: the state of ptsort_check_indexes(). */
+typedef struct CheckAll
+{
+	ReturnSetInfo *result;
+	CheckRequest request;		/* without workers */
+	bool		is_given;		/* true: 'workers' is an order */
+	int			workers;		/* maximum */
+	CheckSlot  *slots;			/* of indexes to check several at a time */
+	int			capacity;
+	int			n;
+	double		work;			/* of these indexes */
+} CheckAll;
+
+/* CheckPlan: how to check an index. */
+typedef struct CheckPlan
+{
+	const CheckAll *all;
+	Oid			index_id;
+	CheckState	state;			/* CHECK_RUNS: it can be checked */
+	bool		alone;			/* not with others at a time */
+	int			workers;		/* if alone */
+	double		work;
+} CheckPlan;
+
+/* CheckManyStep */
+static void
+plan_index(void *arg)
+{
+	CheckPlan  *plan = arg;
+	const CheckAll *all = plan->all;
+	bool		with_rows = all->request.with_rows;
+	Relation	heap;
+	Relation	index;
+
+	plan->state = checkone_open(plan->index_id, with_rows, &heap, &index);
+	if (plan->state != CHECK_RUNS)
+		return;
+	plan->work = planworkers_work(heap, index);
+	if (planworkers_obstacle(heap, with_rows ? index : NULL) != NULL)
+		plan->alone = true;
+	else
+	{
+		plan->workers = choose_workers(heap, index, all->workers);
+		plan->alone = plan->workers > 0;
+		if (plan->alone && all->is_given)
+			plan->workers = all->workers;
+	}
+	checkone_close(heap, index);
+}
+
+/* Returns an array of one text: why an index was not checked. */
+static Datum
+describe_state(const CheckSlot *slot, CheckState state)
+{
+	const char *message = slot->report.findings[0].message;
+	int			sqlstate;
+	char	   *line;
+	Datum		text;
+
+	if (state == CHECK_FAILED)
+		line = psprintf("not checked: %.*s", clip(message), message);
+	else
+		line = psprintf("not checked: %s", checkone_reason(state, &sqlstate));
+	text = CStringGetTextDatum(line);
+	return PointerGetDatum(construct_array(&text, 1, TEXTOID, -1, false,
+										   TYPALIGN_INT));
+}
+
+/* Add the result of a check to the function's result. */
+static void
+put_row(CheckAll *all, CheckSlot *slot)
+{
+	CheckState	state = pg_atomic_read_u32(&slot->state);
+	Datum		values[] = {
+		ObjectIdGetDatum(slot->index_id),
+		Int64GetDatum(count_problems(&slot->report)),
+		(Datum) 0,
+		Float8GetDatum(slot->ms)
+	};
+	bool		nulls[lengthof(values)] = {false};
+
+	if (state == CHECK_IS_FORBIDDEN)
+		return;
+	nulls[1] = state != CHECK_DONE;
+	values[2] = state == CHECK_DONE ? describe_faults(&slot->report) :
+		describe_state(slot, state);
+	tuplestore_putvalues(all->result->setResult, all->result->setDesc, values,
+						 nulls);
+}
+
+/* Check the indexes of the slots, and empty the slots. */
+static void
+check_slots(CheckAll *all)
+{
+	CheckRequest request = all->request;
+
+	if (all->n == 0)
+		return;
+	request.workers = Min(all->n - 1, all->is_given ? all->workers :
+						  planworkers_fastest(all->workers, all->work, 1));
+	request.budget -= request.budget / 4;	/* the slots */
+	if (request.with_rows)
+		request.workers = Min(request.workers,
+							  Max(request.budget / PTSORT_MIN_BUDGET, 1) - 1);
+	checkmany_run(all->slots, all->n, &request);
+	for (int i = 0; i < all->n; i++)
+		put_row(all, &all->slots[i]);
+	all->n = 0;
+	all->work = 0;
+}
+
+/* Check an index, or add it to the slots. */
+static void
+check_next(CheckAll *all, Oid index_id)
+{
+	CheckPlan	plan = {.all = all,.index_id = index_id};
+	CheckRequest request = all->request;
+	CheckSlot	slot;
+
+	checkmany_slot(&slot, index_id);
+	if (checkmany_guard(plan_index, &plan, &slot))
+	{
+		if (plan.state == CHECK_RUNS && !plan.alone)
+		{
+			all->slots[all->n++] = slot;
+			all->work += plan.work;
+			if (all->n == all->capacity)
+			{
+				check_slots(all);
+				/* else the caches would grow with the number of indexes */
+				InvalidateSystemCaches();
+			}
+			return;
+		}
+		request.workers = plan.workers;
+		pg_atomic_write_u32(&slot.state, plan.state);
+		if (plan.state == CHECK_RUNS)
+			checkmany_alone(&slot, &request);
+	}
+	put_row(all, &slot);
+}
+
+Datum
+ptsort_check_indexes(PG_FUNCTION_ARGS)
+{
+	CheckAll	all = {
+		.result = (ReturnSetInfo *) fcinfo->resultinfo,
+		.request.budget = (int64) maintenance_work_mem * 1024,
+		.workers = max_parallel_maintenance_workers
+	};
+	MemoryContext context;
+	Datum	   *indexes;
+	bool	   *nulls;
+	int			n;
+	int64		most;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3))
+		return (Datum) 0;
+	all.request.with_rows = PG_GETARG_BOOL(1);
+	all.request.full = PG_GETARG_BOOL(3);
+	if (!PG_ARGISNULL(2))
+	{
+		all.is_given = true;
+		all.workers = PG_GETARG_INT32(2);
+		check_number(all.workers);
+	}
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), REGCLASSOID, sizeof(Oid), true,
+					  TYPALIGN_INT, &indexes, &nulls, &n);
+	most = Min(all.request.budget / 8, MaxAllocSize) / sizeof(CheckSlot);
+	all.capacity = (int) Max(Min(most, n), 1);
+	all.slots = palloc(mul_size(all.capacity, sizeof(CheckSlot)));
+	context = AllocSetContextCreate(CurrentMemoryContext,
+									"ptsort check of an index",
+									ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(context);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!nulls[i])
+			check_next(&all, DatumGetObjectId(indexes[i]));
+		MemoryContextReset(context);
+	}
+	check_slots(&all);
+	MemoryContextSwitchTo(MemoryContextGetParent(context));
+	MemoryContextDelete(context);
+	return (Datum) 0;
 }

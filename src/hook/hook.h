@@ -64,6 +64,14 @@ extern void planworkers_limit(BtBuildRequest *request, Relation heap,
 							  Relation index);
 
 /*
+ * planworkers_work returns the work of opening and checking an index, in the
+ * unit of the cost model.  planworkers_fastest returns the number of workers,
+ * at most 'most', with which teams do their work fastest, one after the other.
+ */
+extern double planworkers_work(Relation heap, Relation index);
+extern int	planworkers_fastest(int most, double work, int teams);
+
+/*
  * ambuild_why_not returns the reason why the server should build the indexes of
  * this table, or NULL if ptsort builds them.
  */

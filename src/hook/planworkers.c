@@ -54,6 +54,7 @@ int			ptsort_parallel_workers = -1;
 #define PAGE_COST		10.0	/* reading a page that is in a buffer */
 #define RUNS_FACTOR		1.4		/* factor for writing and merging runs */
 #define WORKER_COST		75000.0 /* starting and ending a worker */
+#define OPEN_COST		(WORKER_COST / 20)	/* opening an index and its table */
 
 /*
  * Like the planner, this function checks expressions and the predicate after
@@ -151,23 +152,28 @@ work_cost(const BtBuildRequest *request, Relation heap, Relation index)
 	return rows * per_row + pages * PAGE_COST;
 }
 
-void
-planworkers_limit(BtBuildRequest *request, Relation heap, Relation index)
+double
+planworkers_work(Relation heap, Relation index)
+{
+	BtBuildRequest request = {0};
+
+	return OPEN_COST + work_cost(&request, heap, index);
+}
+
+int
+planworkers_fastest(int most, double work, int teams)
 {
 	long		ncpus = sysconf(_SC_NPROCESSORS_ONLN);
-	double		work;
-	double		least;
+	double		least = work;
 	int			best = 0;
 
-	if (request->is_order || ptsort_debug.all_workers || request->workers <= 0)
-		return;
-
-	least = work = work_cost(request, heap, index);
-	for (int w = 1; w <= request->workers; w++)
+	if (ptsort_debug.all_workers)
+		return most;
+	for (int w = 1; w <= most; w++)
 	{
 		int			busy = ncpus > 0 ? Min(w + 1, ncpus) : w + 1;
 		double		cost = work * RUNS_FACTOR / busy +
-			(1 + request->ncandidates) * (w + 2) * WORKER_COST;
+			teams * (w + 2) * WORKER_COST;
 
 		if (cost < least)
 		{
@@ -175,6 +181,20 @@ planworkers_limit(BtBuildRequest *request, Relation heap, Relation index)
 			best = w;
 		}
 	}
+	return best;
+}
+
+void
+planworkers_limit(BtBuildRequest *request, Relation heap, Relation index)
+{
+	int			best;
+
+	if (request->is_order || ptsort_debug.all_workers || request->workers <= 0)
+		return;
+
+	best = planworkers_fastest(request->workers,
+							   work_cost(request, heap, index),
+							   1 + request->ncandidates);
 	if (best < request->workers)
 		request->source = psprintf("%s, %s", request->source,
 								   best == 0 ? "a worker would not pay" :

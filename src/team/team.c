@@ -229,6 +229,7 @@ stay_alone(Team *team)
 	Size		size;
 
 	team->toc = NULL;
+	team->shared = NULL;		/* it was in the segment */
 	team->slots = team->slot = palloc0(sizeof(TeamSlot));
 	team->processes = 1;
 	team->participants = 1;

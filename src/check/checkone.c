@@ -1,0 +1,165 @@
+/*-------------------------------------------------------------------------
+ *
+ * checkone.c
+ *	  Opens and checks one index for a user.
+ *
+ * Roles that may rebuild an index may check it: the table's owner, a role
+ * with the privilege MAINTAIN (17 and later), and superusers.  The functions
+ * that compare keys run as the table's owner and with restrictions, as in a
+ * rebuild, because they may be users' functions.
+ *
+ * All of this also works in a parallel worker, which has the user and the
+ * snapshot of its leader.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/index.h"
+#include "catalog/pg_am.h"
+#include "check/checkone.h"
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+/*
+ * True if the snapshot is older than the index, which may then lack entries of
+ * rows that the snapshot sees (README.HOT).  A standby does not know whether it
+ * does.
+ */
+static bool
+is_too_new(Relation index)
+{
+	HeapTupleHeader created = index->rd_indextuple->t_data;
+	TransactionId xid = HeapTupleHeaderGetXmin(created);
+
+	if (!index->rd_index->indcheckxmin && !RecoveryInProgress())
+		return false;
+	return TransactionIdIsCurrentTransactionId(xid) ?
+		IsolationUsesXactSnapshot() :
+		XidInMVCCSnapshot(xid, GetActiveSnapshot());
+}
+
+static CheckState
+judge(Relation heap, Relation index, bool with_rows)
+{
+	if (index->rd_rel->relkind != RELKIND_INDEX ||
+		index->rd_rel->relam != BTREE_AM_OID)
+		return CHECK_IS_NO_BTREE;
+	if (!pt_may_maintain(RelationGetRelid(heap), GetUserId()))
+		return CHECK_IS_FORBIDDEN;
+	if (RELATION_IS_OTHER_TEMP(index))
+		return CHECK_IS_OTHER_TEMP;
+	if (!index->rd_index->indisvalid)
+		return CHECK_IS_INVALID;
+	if (index->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED &&
+		RecoveryInProgress())
+		return CHECK_IS_EMPTIED;
+	if ((with_rows || index->rd_index->indisunique) && is_too_new(index))
+		return CHECK_IS_TOO_NEW;
+	return CHECK_RUNS;
+}
+
+CheckState
+checkone_open(Oid index_id, bool with_rows, Relation *heap, Relation *index)
+{
+	Oid			heap_id = IndexGetRelation(index_id, true);
+	CheckState	state = CHECK_IS_GONE;
+
+	if (!OidIsValid(heap_id))
+		return get_rel_relkind(index_id) == '\0' ?
+			CHECK_IS_GONE : CHECK_IS_NO_BTREE;
+	/* lock the table first, as all statements do */
+	*heap = try_relation_open(heap_id, AccessShareLock);
+	if (*heap == NULL)
+		return CHECK_IS_GONE;
+	*index = try_relation_open(index_id, AccessShareLock);
+	if (*index != NULL && IndexGetRelation(index_id, true) == heap_id)
+		state = judge(*heap, *index, with_rows);
+	if (state != CHECK_RUNS)
+		checkone_close(*heap, *index);
+	return state;
+}
+
+void
+checkone_close(Relation heap, Relation index)
+{
+	if (index != NULL)
+		relation_close(index, AccessShareLock);
+	relation_close(heap, AccessShareLock);
+}
+
+const char *
+checkone_reason(CheckState state, int *sqlstate)
+{
+	static const struct
+	{
+		int			sqlstate;
+		const char *reason;
+	}			reasons[] = {
+		[CHECK_IS_GONE] = {
+			ERRCODE_UNDEFINED_OBJECT, "the index does not exist any more"
+		},
+		[CHECK_IS_FORBIDDEN] = {
+			ERRCODE_INSUFFICIENT_PRIVILEGE, "you may not maintain its table"
+		},
+		[CHECK_IS_NO_BTREE] = {
+			ERRCODE_WRONG_OBJECT_TYPE, "it is not a btree index"
+		},
+		[CHECK_IS_OTHER_TEMP] = {
+			ERRCODE_FEATURE_NOT_SUPPORTED,
+			"it belongs to a temporary table of another session"
+		},
+		[CHECK_IS_INVALID] = {
+			ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, "the index is not valid"
+		},
+		[CHECK_IS_EMPTIED] = {
+			ERRCODE_READ_ONLY_SQL_TRANSACTION,
+			"an unlogged index has no contents during recovery"
+		},
+		[CHECK_IS_TOO_NEW] = {
+			ERRCODE_T_R_SERIALIZATION_FAILURE,
+			"the index is newer than the transaction's snapshot"
+		}
+	};
+
+	Assert(state > CHECK_FAILED && state < lengthof(reasons));
+	*sqlstate = reasons[state].sqlstate;
+	return reasons[state].reason;
+}
+
+void
+checkone_run(Relation heap, Relation index, const CheckRequest *request,
+			 CheckReport *report, int *participants)
+{
+	Oid			user;
+	int			context;
+	int			level = NewGUCNestLevel();
+
+	pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX,
+								  RelationGetRelid(heap));
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_INDEX_OID,
+								 RelationGetRelid(index));
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_PHASE,
+								 PROGRESS_CREATEIDX_PHASE_VALIDATE_IDXSCAN);
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL,
+								 RelationGetNumberOfBlocks(index));
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(heap->rd_rel->relowner,
+						   context | SECURITY_RESTRICTED_OPERATION);
+	pt_restrict_search_path();
+	checkindex_run(heap, index, request, report, participants);
+	AtEOXact_GUC(false, level);
+	SetUserIdAndSecContext(user, context);
+	pgstat_progress_end_command();
+}
