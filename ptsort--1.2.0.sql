@@ -199,6 +199,38 @@ GRANT INSERT, DELETE ON ptsort_collation_digests TO pg_database_owner;
 
 SELECT pg_catalog.pg_extension_config_dump('ptsort_collation_digests', '');
 
+-- The digests of the locales of released C libraries (glibc), in UTF-8.  The
+-- tables below belong to the extension, so pg_dump does not dump their rows.
+-- contrib/collations made the rows.
+CREATE TABLE ptsort_known_digests (
+	release pg_catalog.name NOT NULL,
+	locale pg_catalog.name NOT NULL,
+	digest pg_catalog.name NOT NULL
+);
+
+COMMENT ON TABLE ptsort_known_digests IS
+	'digests of the locales of released C libraries';
+
+GRANT SELECT ON ptsort_known_digests TO PUBLIC;
+
+-- What changed between these digests: the number of characters that changed
+-- their place, and pairs of characters in the order before.  unistr() makes
+-- characters of the numbers: the script must be in ASCII.
+CREATE TABLE ptsort_known_changes (
+	digest_before pg_catalog.name NOT NULL,
+	digest_after pg_catalog.name NOT NULL,
+	characters pg_catalog.int8 NOT NULL,
+	examples pg_catalog.varchar(100) COLLATE pg_catalog."C" NOT NULL
+);
+
+COMMENT ON TABLE ptsort_known_changes IS
+	'how the orders of released C libraries differ';
+
+GRANT SELECT ON ptsort_known_changes TO PUBLIC;
+
+-- BEGIN of what contrib/collations/known.py makes
+-- END
+
 -- The bodies of the functions below refer to objects by OID, not by name.
 -- Therefore they are the same in any search path and schema.  They name no
 -- column of the catalogs that only some versions of the server have.
@@ -210,7 +242,10 @@ CREATE FUNCTION ptsort_collations(
 	OUT version_now pg_catalog.text,
 	OUT digest_now pg_catalog.text,
 	OUT digest_remembered pg_catalog.text,
+	OUT digest_known pg_catalog.text,
 	OUT verdict pg_catalog.text,
+	OUT changed_characters pg_catalog.int8,
+	OUT examples pg_catalog.text[],
 	OUT indexes pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
 LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10
@@ -290,12 +325,25 @@ BEGIN ATOMIC
 				END, '') AS locale,
 			ptsort_collation_digest(s.oid::pg_catalog.regcollation) AS digest
 		FROM described s
+	), releases AS (
+		-- The digest of "C" tells whether digests have the library's format.
+		SELECT k.release, k.locale, k.digest
+		FROM ptsort_known_digests k
+		JOIN ptsort_known_digests c
+			ON c.release OPERATOR(pg_catalog.=) k.release
+			AND c.locale OPERATOR(pg_catalog.=) 'C'
+			AND c.digest OPERATOR(pg_catalog.=)
+				ptsort_collation_digest('pg_catalog."C"')
+		WHERE pg_catalog.getdatabaseencoding() OPERATOR(pg_catalog.=) 'UTF8'
 	)
 	SELECT s.oid::pg_catalog.regcollation, s.provider_name, s.locale,
-		s.recorded, s.now, s.digest, r.digest,
-		CASE WHEN s.digest OPERATOR(pg_catalog.=) r.digest THEN 'same order'
-			WHEN s.digest OPERATOR(pg_catalog.<>) r.digest THEN 'changed'
+		s.recorded, s.now, s.digest, r.digest, k.digest,
+		CASE WHEN s.digest OPERATOR(pg_catalog.=) b.digest THEN 'same order'
+			WHEN s.digest OPERATOR(pg_catalog.<>) b.digest THEN 'changed'
 			ELSE 'unknown' END,
+		d.characters,
+		pg_catalog.string_to_array(
+			pg_catalog.unistr(d.examples::pg_catalog.text), ', '),
 		s.indexes
 	FROM digests s
 	LEFT JOIN LATERAL (
@@ -308,6 +356,25 @@ BEGIN ATOMIC
 			AND m.encoding OPERATOR(pg_catalog.=)
 				pg_catalog.getdatabaseencoding()
 		ORDER BY m.remembered DESC LIMIT 1) r ON true
+	-- Another digest than that of the present release means that the machine's
+	-- locale is not the release's.  Then it may never have been.
+	LEFT JOIN LATERAL (
+		SELECT o.digest::pg_catalog.text
+		FROM releases o
+		LEFT JOIN releases n
+			ON n.locale OPERATOR(pg_catalog.=) o.locale
+			AND n.release OPERATOR(pg_catalog.=) s.now
+		WHERE s.provider OPERATOR(pg_catalog.=) 'c'::pg_catalog."char"
+			AND o.release OPERATOR(pg_catalog.=) s.recorded
+			AND o.locale OPERATOR(pg_catalog.=)
+				pg_catalog.regexp_replace(s.locale, '\.[^@]*', '')
+			AND (n.digest OPERATOR(pg_catalog.=) s.digest) IS NOT FALSE
+		) k ON true
+	CROSS JOIN LATERAL (
+		SELECT COALESCE(r.digest, k.digest) AS digest) b
+	LEFT JOIN ptsort_known_changes d
+		ON d.digest_before OPERATOR(pg_catalog.=) b.digest
+		AND d.digest_after OPERATOR(pg_catalog.=) s.digest
 	ORDER BY s.nspname, s.collname;
 END;
 
@@ -330,7 +397,7 @@ BEGIN ATOMIC
 		JOIN pg_catalog.pg_namespace n
 			ON n.oid OPERATOR(pg_catalog.=) c.collnamespace
 		WHERE ptsort_remember_collations.changed
-			OR u.digest_now OPERATOR(pg_catalog.=) u.digest_remembered
+			OR u.verdict OPERATOR(pg_catalog.=) 'same order'
 			OR (u.digest_remembered IS NULL
 				AND (u.version_recorded OPERATOR(pg_catalog.=) u.version_now)
 					IS NOT FALSE)
