@@ -9,6 +9,7 @@ import bisect
 import functools
 
 EXAMPLES = 3
+CANDIDATES = 500        # characters that may be in examples
 
 
 def pack(order):
@@ -53,7 +54,7 @@ def longest_increasing(numbers):
 def rarity(code):
     """A sort key: first the characters that readers know best."""
     char = chr(code)
-    return (not char.isalnum(), code >= 0x80 and not char.isalpha(), char.isdigit(), char != char.lower(), code)
+    return (not char.isalnum(), not char.isascii(), char.isdigit(), char != char.lower(), code)
 
 
 class Change:
@@ -82,17 +83,14 @@ class Change:
 
     def pairs(self):
         """A few pairs of characters, in the order before."""
+        candidates = [sorted((code, self.partner(code)), key=rarity) for code in self.moved[:CANDIDATES]]
         used = set()
         found = []
-        for code in self.moved:
-            if len(found) == EXAMPLES:
-                break
-            other = self.partner(code)
-            names = {chr(code).lower(), chr(other).lower()}
-            if names & used:
-                continue
-            used |= names
-            found.append(sorted((code, other), key=self.before.__getitem__))
+        for pair in sorted(candidates, key=lambda pair: rarity(pair[1])):
+            names = {chr(code).lower() for code in pair}
+            if not names & used and len(found) < EXAMPLES:
+                used |= names
+                found.append(sorted(pair, key=self.before.__getitem__))
         return found
 
     def examples(self):

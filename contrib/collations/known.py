@@ -87,7 +87,9 @@ def changes_of(before, after):
     missing = set()
     for key in sorted(before.digests.keys() & after.digests.keys()):
         digests = before.digests[key][1], after.digests[key][1]
-        if key[0] != "libc" or "" in digests or digests[0] == digests[1] or digests in rows:
+        # the servers record no version of "C.utf8"
+        if key[0] != "libc" or "" in before.digests[key] + after.digests[key] or \
+                digests[0] == digests[1] or digests in rows:
             continue
         if key not in before.packed or key not in after.packed:
             missing.add(key[1])
