@@ -155,6 +155,173 @@ GRANT INSERT, DELETE ON ptsort_collation_digests TO pg_database_owner;
 
 SELECT pg_catalog.pg_extension_config_dump('ptsort_collation_digests', '');
 
+-- The digests of the locales of released C libraries (glibc), in UTF-8.  The
+-- tables below belong to the extension, so pg_dump does not dump their rows.
+-- contrib/collations made the rows.
+CREATE TABLE ptsort_known_digests (
+	release pg_catalog.name NOT NULL,
+	locale pg_catalog.name NOT NULL,
+	digest pg_catalog.name NOT NULL
+);
+
+COMMENT ON TABLE ptsort_known_digests IS
+	'digests of the locales of released C libraries';
+
+GRANT SELECT ON ptsort_known_digests TO PUBLIC;
+
+-- What changed between these digests: the number of characters that changed
+-- their place, and pairs of characters in the order before.  unistr() makes
+-- characters of the numbers: the script must be in ASCII.
+CREATE TABLE ptsort_known_changes (
+	digest_before pg_catalog.name NOT NULL,
+	digest_after pg_catalog.name NOT NULL,
+	characters pg_catalog.int8 NOT NULL,
+	examples pg_catalog.varchar(100) COLLATE pg_catalog."C" NOT NULL
+);
+
+COMMENT ON TABLE ptsort_known_changes IS
+	'how the orders of released C libraries differ';
+
+GRANT SELECT ON ptsort_known_changes TO PUBLIC;
+
+-- BEGIN of what contrib/collations/known.py makes
+INSERT INTO ptsort_known_digests (release, locale, digest)
+SELECT r.release, l.locale, k.digest
+FROM (VALUES
+	('45d8c1df86f7c1760d397bcf45b9db0d', '2.31 2.36 2.41 2.43', 'C'),
+	('92f3db496f36789fdb77eca64435c8b8', '2.31 2.36 2.41 2.43',
+		'aa_DJ aa_ER aa_ET af_ZA agr_PE ak_GH am_ET anp_IN ar_AE ar_BH ar_DZ ar_EG ar_IN ar_IQ ar_JO ar_KW ar_LB '
+		'ar_LY ar_MA ar_OM ar_QA ar_SA ar_SD ar_SS ar_SY ar_TN ar_YE as_IN ayc_PE be_BY@latin bem_ZM bhb_IN bho_IN '
+		'bho_NP bi_VU bn_BD bn_IN brx_IN byn_ER ce_RU chr_US de_AT de_BE de_CH de_DE de_IT de_LI de_LU doi_IN dv_MV '
+		'el_CY el_GR en_AG en_AU en_BW en_DK en_GB en_HK en_IE en_IL en_IN en_NG en_NZ en_PH en_SC en_SG en_US '
+		'en_ZA en_ZM en_ZW eu_ES eu_FR ff_SN fr_BE fr_CH fr_FR fr_LU fy_DE fy_NL ga_IE gd_GB gez_ER gez_ET gu_IN '
+		'gv_GB hak_TW he_IL hi_IN hif_FJ hne_IN ht_HT hy_AM ia_FR id_ID it_CH it_IT ka_GE kn_IN kok_IN ks_IN '
+		'ks_IN@devanagari kw_GB lb_LU lg_UG li_BE li_NL lij_IT lzh_TW mag_IN mai_IN mai_NP mfe_MU mg_MG mhr_RU '
+		'miq_NI mjw_IN mk_MK mn_MN mni_IN mnw_MM ms_MY my_MM nan_TW nds_DE nds_NL ne_NP nhn_MX niu_NU niu_NZ nl_AW '
+		'nl_BE nl_NL nr_ZA nso_ZA pa_IN pa_PK pap_AW pap_CW pt_BR pt_PT quz_PE raj_IN ru_RU ru_UA rw_RW sa_IN '
+		'sat_IN sd_IN sd_IN@devanagari sgs_LT shn_MM sid_ET sm_WS so_DJ so_ET so_KE so_SO ss_ZA st_ZA sw_KE sw_TZ '
+		'ta_IN ta_LK tcy_IN te_IN the_NP ti_ER ti_ET tig_ER tn_ZA to_TO tpi_PG ts_ZA unm_US ur_IN ur_PK ve_ZA wa_BE '
+		'wae_CH wal_ET wo_SN xh_ZA yue_HK yuw_PG zh_HK zh_SG zh_TW zu_ZA'),
+	('92f3db496f36789fdb77eca64435c8b8', '2.31 2.36', 'aa_ER@saaho'),
+	('437646bf75f4e7423d2f4dff728d4fd2', '2.31 2.36 2.41 2.43',
+		'an_ES ast_ES ca_AD ca_ES ca_ES@valencia ca_FR ca_IT es_AR es_BO es_CL es_CO es_CR es_CU es_DO es_EC es_ES '
+		'es_GT es_HN es_MX es_NI es_PA es_PE es_PR es_PY es_SV es_US es_UY es_VE gl_ES oc_FR'),
+	('7079ef8cd73dec0b352bdcc62abd774a', '2.31 2.36 2.41 2.43', 'az_AZ'),
+	('1fd6fe8c4b8cc9acb077a82097d6690b', '2.31 2.36 2.41 2.43', 'az_IR fa_IR'),
+	('4a316703b77150fd14bcc35fa2157d3f', '2.31 2.36 2.41 2.43', 'be_BY'),
+	('98eecd4ade20146c1d3413988d0be5ad', '2.31 2.36 2.41 2.43', 'ber_DZ kab_DZ'),
+	('3330b6b1a4ab9c880c7723e0146d284f', '2.31 2.36 2.41 2.43', 'ber_MA'),
+	('a6b9071f7b830520c2def42d69bc04ce', '2.31 2.36 2.41 2.43', 'bg_BG'),
+	('cd4cc4ecb28d1c3c9384a7be8911c300', '2.31 2.36 2.41 2.43', 'bo_CN bo_IN dz_BT'),
+	('af638707c956c90c16d9705c15cb5d5b', '2.31 2.36 2.41 2.43', 'br_FR'),
+	('115e437977b85b55cbae08877391e314', '2.31 2.36 2.41 2.43', 'bs_BA hr_HR sr_ME sr_RS sr_RS@latin'),
+	('68a099cc0e6828bc37bb617504d50822', '2.36 2.41 2.43', 'ckb_IQ'),
+	('da3569015ed7079b0c8b41b5741f7f62', '2.31 2.36 2.41 2.43', 'cmn_TW'),
+	('67d9c594f7724a6a82c2aabbc59489c0', '2.41 2.43', 'crh_RU'),
+	('93253536524ec5ef259851a969384ae7', '2.31 2.36 2.41 2.43', 'crh_UA tt_RU@iqtelif'),
+	('123d0f15d8c8bb790952dbf3f6421b42', '2.31 2.36 2.41 2.43', 'cs_CZ sk_SK'),
+	('569a41208e1966ce6a8c60a98798bf5f', '2.31 2.36 2.41 2.43', 'csb_PL'),
+	('7c55da7208d5d1f6c0651f9d6643620c', '2.31 2.36', 'cv_RU'),
+	('564a4bfd301c1416ac6bc009e94751a0', '2.41 2.43', 'cv_RU'),
+	('500dc2202f5afc9051471c210c63e3fe', '2.31 2.36 2.41 2.43', 'cy_GB'),
+	('734092c1dc4bb30a1c98a3db04571dff', '2.31 2.36 2.41 2.43', 'da_DK fo_FO kl_GL'),
+	('8a2a2785f9c499e766c911d4d674fdcf', '2.31 2.36 2.41 2.43', 'dsb_DE'),
+	('14d67d77dccfc7d34c88bbf3d0644219', '2.31 2.36 2.41 2.43', 'en_CA iu_CA'),
+	('92f3db496f36789fdb77eca64435c8b8', '2.43', 'en_SE'),
+	('76ea62a9ed8e8b505a70f5d8d053a5da', '2.31 2.36 2.41 2.43', 'eo'),
+	('3d228e6bb371449eccae5758e6b28154', '2.31 2.36 2.41 2.43', 'et_EE'),
+	('a6e476eba9f1e5692c2cd07500f0afd7', '2.31 2.36 2.41 2.43', 'fi_FI'),
+	('d1ebeb337a3afc5aa1eb359094d4a116', '2.31 2.36 2.41 2.43', 'fil_PH tl_PH'),
+	('66bb7dbbefcb9eaaa7b5407d277e9d04', '2.31 2.36 2.41 2.43', 'fr_CA'),
+	('e173be04b26a73b8a44b96d016745aa0', '2.31 2.36 2.41 2.43', 'fur_IT sc_IT'),
+	('92f3db496f36789fdb77eca64435c8b8', '2.41 2.43', 'gbm_IN kv_RU scn_IT ssy_ER su_ID tok zgh_MA'),
+	('d4fe5753383b18ab25672cd46d653eec', '2.31 2.36 2.41 2.43', 'gez_ER@abegede gez_ET@abegede'),
+	('ce21f06026c71d3883d98eefe271102b', '2.31 2.36 2.41 2.43', 'ha_NG'),
+	('aab1f576585f600cc466fdddfb18bf2a', '2.31 2.36 2.41 2.43', 'hsb_DE'),
+	('33f8889f777fcb045bbcee837325a659', '2.31 2.36 2.41 2.43', 'hu_HU'),
+	('e789cccfebc798060abeadaa40e09119', '2.31 2.36 2.41 2.43', 'ig_NG'),
+	('c7c0455d04cb62b7e62ac1f1d7021448', '2.31 2.36 2.41 2.43', 'ik_CA'),
+	('8ef92e456a8f2c695dfd2e35fb5e0709', '2.31 2.36 2.41 2.43', 'is_IS'),
+	('ea8d723d3b96827d593240421409c659', '2.31 2.36 2.41 2.43', 'ja_JP'),
+	('70f0a5f8d7162cf9d61a3fd7cf410639', '2.31 2.36 2.41 2.43', 'kk_KZ'),
+	('57e9e6d24c72750b2203b4d0f6471c28', '2.31 2.36 2.41 2.43', 'km_KH'),
+	('0787dff67ca6aa68d34a285faa064f1c', '2.31', 'ko_KR'),
+	('ad7c118c0ec632b28c8e8160910b17db', '2.36 2.41 2.43', 'ko_KR'),
+	('9c479a26b5c65e764bc12e9e3856f08d', '2.31 2.36 2.41 2.43', 'ku_TR'),
+	('fa94b64fc6580c5e36b3448721bc4db5', '2.31 2.36 2.41 2.43', 'ky_KG'),
+	('86246dbc708b67bc17880da4519e3970', '2.31 2.36 2.41 2.43', 'ln_CD'),
+	('f1f9c1581a77255f31a9d6874b957e2e', '2.31 2.36 2.41 2.43', 'lo_LA'),
+	('526ed4da8a3a1b910bd2399294fe8a2a', '2.31 2.36 2.41 2.43', 'lt_LT'),
+	('2ba8efe6867a3c4d50244be4b449b417', '2.41 2.43', 'ltg_LV lv_LV'),
+	('45726a5b5d375baca0691331912962a2', '2.31 2.36', 'lv_LV'),
+	('c33eb4efe30ab1506a8635e2a3ba3f97', '2.41 2.43', 'mdf_RU'),
+	('22450aba1d7bf421eb51ab1bb743593b', '2.31 2.36 2.41 2.43', 'mi_NZ'),
+	('76d1670de0f3e9a27f3129e5c4da2557', '2.31 2.36 2.41 2.43', 'ml_IN'),
+	('6c33dd5c97d85b53ab460028ae48c8aa', '2.31 2.36 2.41 2.43', 'mr_IN'),
+	('7dae29be73762d7a7057609805514e69', '2.31 2.36 2.41 2.43', 'mt_MT'),
+	('8e1750f2ec319dbdf061c5881935b023', '2.31 2.36 2.41 2.43', 'nan_TW@latin'),
+	('132558838b90cb124e181ab46f007620', '2.31 2.36 2.41 2.43', 'nb_NO nn_NO'),
+	('62da86faf55d0df16568cd932a19fc5b', '2.31 2.36 2.41 2.43', 'om_ET om_KE'),
+	('5716a5953504017cd454512c2460adf6', '2.31', 'or_IN'),
+	('a8294d47f56a66232d33b1107964be8a', '2.36 2.41 2.43', 'or_IN'),
+	('385ad8a0fd9517ecebc0c2e826470a51', '2.31 2.36 2.41 2.43', 'os_RU'),
+	('139a51f136940a378853d718bbfa9fa0', '2.31 2.36 2.41 2.43', 'pl_PL'),
+	('0184a10c7a74096fb03cf1cc4b818818', '2.31 2.36 2.41 2.43', 'ps_AF'),
+	('92f3db496f36789fdb77eca64435c8b8', '2.36 2.41 2.43', 'rif_MA syr'),
+	('bf934ed59de5e2b2c44eca933c2812a4', '2.31 2.36 2.41 2.43', 'ro_RO'),
+	('49c86f3a6d0264c8b5bb102a39bb434b', '2.31 2.36 2.41 2.43', 'sah_RU'),
+	('cf89a878bcf629a8bf20b1bf0664397d', '2.31 2.36 2.41 2.43', 'se_NO'),
+	('55e1d33845c273f55c2437f3296835bf', '2.31 2.36 2.41 2.43', 'shs_CA'),
+	('2bba8309d28561b2baa6e9f7fba70133', '2.31 2.36 2.41 2.43', 'si_LK'),
+	('205bdd76c4413d9df68bc5485aa625ee', '2.31 2.36 2.41 2.43', 'sl_SI'),
+	('4bbbd4484a152b378e3a71257a11160e', '2.31 2.36 2.41 2.43', 'sq_AL sq_MK'),
+	('8598ce0933de8d890bc91079ad386a14', '2.31', 'sv_FI sv_SE'),
+	('f4fedc8e77bd67ab66d5b52f0fd115e8', '2.36 2.41 2.43', 'sv_FI sv_SE'),
+	('7f5d7102627e144b32e884a41062ac0a', '2.31 2.36 2.41 2.43', 'szl_PL'),
+	('c133ac31f617631a7bc46d6ae9899512', '2.31 2.36 2.41 2.43', 'tg_TJ'),
+	('ac98bd099245ecaa3259def567e9e086', '2.31 2.36', 'th_TH'),
+	('49dfa6986095c2eff672a9b63189671d', '2.41 2.43', 'th_TH'),
+	('465f3a0dd720b2701c3435f19143a5b1', '2.31 2.36 2.41 2.43', 'tk_TM'),
+	('795bc1126cd9484e77f02683a5616f85', '2.31 2.36 2.41 2.43', 'tr_CY tr_TR'),
+	('c966228e95e61e604c4ed300aa31a868', '2.31 2.36 2.41 2.43', 'tt_RU'),
+	('196eb7dfe7adaccdf8a0ef11921068b0', '2.31 2.36 2.41 2.43', 'ug_CN'),
+	('1890677f7b4a4f3cb49ab652ab4b4150', '2.31 2.36 2.41 2.43', 'uk_UA'),
+	('cb16a1842da91307e90170b0ec336721', '2.31 2.36 2.41 2.43', 'uz_UZ uz_UZ@cyrillic'),
+	('0e2c885a87ab141194f2d403bf1b6028', '2.31 2.36 2.41 2.43', 'vi_VN'),
+	('de35c7b6b589e419301caf9930b5f880', '2.31 2.36 2.41 2.43', 'yi_US'),
+	('6234c26540e1467ff63a7ee8d7a22a9f', '2.31 2.36 2.41 2.43', 'yo_NG'),
+	('609ec2566d1caa2ce0211df61374f102', '2.31 2.36 2.41 2.43', 'zh_CN')
+	) AS k (digest, releases, locales),
+	pg_catalog.string_to_table(k.releases, ' ') AS r (release),
+	pg_catalog.string_to_table(k.locales, ' ') AS l (locale);
+
+INSERT INTO ptsort_known_changes (digest_before, digest_after, characters, examples) VALUES
+	('0787dff67ca6aa68d34a285faa064f1c', 'ad7c118c0ec632b28c8e8160910b17db',
+		1, '\u4E00 < \uD7A3'),
+	('ad7c118c0ec632b28c8e8160910b17db', '0787dff67ca6aa68d34a285faa064f1c',
+		1, '\uD7A3 < \u4E00'),
+	('5716a5953504017cd454512c2460adf6', 'a8294d47f56a66232d33b1107964be8a',
+		50554, '\u00AA < a, \u00BC < 0'),
+	('a8294d47f56a66232d33b1107964be8a', '5716a5953504017cd454512c2460adf6',
+		50554, 'a < \u00AA, 0 < \u00BC'),
+	('8598ce0933de8d890bc91079ad386a14', 'f4fedc8e77bd67ab66d5b52f0fd115e8',
+		2, 'w < \u028B'),
+	('f4fedc8e77bd67ab66d5b52f0fd115e8', '8598ce0933de8d890bc91079ad386a14',
+		2, '\u028B < w'),
+	('7c55da7208d5d1f6c0651f9d6643620c', '564a4bfd301c1416ac6bc009e94751a0',
+		20, '\u00E2 < \u0103, \u00EA < \u0115, \u00DF < \u015F'),
+	('564a4bfd301c1416ac6bc009e94751a0', '7c55da7208d5d1f6c0651f9d6643620c',
+		20, '\u0103 < \u00E2, \u0115 < \u00EA, \u015F < \u00DF'),
+	('45726a5b5d375baca0691331912962a2', '2ba8efe6867a3c4d50244be4b449b417',
+		12, '\u0101 < \u00E6, \u012B < y, \u014D < \u0153'),
+	('2ba8efe6867a3c4d50244be4b449b417', '45726a5b5d375baca0691331912962a2',
+		12, '\u00E6 < \u0101, y < \u012B, \u0153 < \u014D'),
+	('ac98bd099245ecaa3259def567e9e086', '49dfa6986095c2eff672a9b63189671d',
+		50584, 'A < a, B < b, C < c'),
+	('49dfa6986095c2eff672a9b63189671d', 'ac98bd099245ecaa3259def567e9e086',
+		50584, 'a < A, b < B, c < C');
+-- END
+
 -- The bodies of the functions below refer to objects by OID, not by name.
 -- Therefore they are the same in any search path and schema.  They name no
 -- column of the catalogs that only some versions of the server have.
@@ -166,7 +333,10 @@ CREATE FUNCTION ptsort_collations(
 	OUT version_now pg_catalog.text,
 	OUT digest_now pg_catalog.text,
 	OUT digest_remembered pg_catalog.text,
+	OUT digest_known pg_catalog.text,
 	OUT verdict pg_catalog.text,
+	OUT changed_characters pg_catalog.int8,
+	OUT examples pg_catalog.text[],
 	OUT indexes pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
 LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10
@@ -246,12 +416,25 @@ BEGIN ATOMIC
 				END, '') AS locale,
 			ptsort_collation_digest(s.oid::pg_catalog.regcollation) AS digest
 		FROM described s
+	), releases AS (
+		-- The digest of "C" tells whether digests have the library's format.
+		SELECT k.release, k.locale, k.digest
+		FROM ptsort_known_digests k
+		JOIN ptsort_known_digests c
+			ON c.release OPERATOR(pg_catalog.=) k.release
+			AND c.locale OPERATOR(pg_catalog.=) 'C'
+			AND c.digest OPERATOR(pg_catalog.=)
+				ptsort_collation_digest('pg_catalog."C"')
+		WHERE pg_catalog.getdatabaseencoding() OPERATOR(pg_catalog.=) 'UTF8'
 	)
 	SELECT s.oid::pg_catalog.regcollation, s.provider_name, s.locale,
-		s.recorded, s.now, s.digest, r.digest,
-		CASE WHEN s.digest OPERATOR(pg_catalog.=) r.digest THEN 'same order'
-			WHEN s.digest OPERATOR(pg_catalog.<>) r.digest THEN 'changed'
+		s.recorded, s.now, s.digest, r.digest, k.digest,
+		CASE WHEN s.digest OPERATOR(pg_catalog.=) b.digest THEN 'same order'
+			WHEN s.digest OPERATOR(pg_catalog.<>) b.digest THEN 'changed'
 			ELSE 'unknown' END,
+		d.characters,
+		pg_catalog.string_to_array(
+			pg_catalog.unistr(d.examples::pg_catalog.text), ', '),
 		s.indexes
 	FROM digests s
 	LEFT JOIN LATERAL (
@@ -264,6 +447,25 @@ BEGIN ATOMIC
 			AND m.encoding OPERATOR(pg_catalog.=)
 				pg_catalog.getdatabaseencoding()
 		ORDER BY m.remembered DESC LIMIT 1) r ON true
+	-- Another digest than that of the present release means that the machine's
+	-- locale is not the release's.  Then it may never have been.
+	LEFT JOIN LATERAL (
+		SELECT o.digest::pg_catalog.text
+		FROM releases o
+		LEFT JOIN releases n
+			ON n.locale OPERATOR(pg_catalog.=) o.locale
+			AND n.release OPERATOR(pg_catalog.=) s.now
+		WHERE s.provider OPERATOR(pg_catalog.=) 'c'::pg_catalog."char"
+			AND o.release OPERATOR(pg_catalog.=) s.recorded
+			AND o.locale OPERATOR(pg_catalog.=)
+				pg_catalog.regexp_replace(s.locale, '\.[^@]*', '')
+			AND (n.digest OPERATOR(pg_catalog.=) s.digest) IS NOT FALSE
+		) k ON true
+	CROSS JOIN LATERAL (
+		SELECT COALESCE(r.digest, k.digest) AS digest) b
+	LEFT JOIN ptsort_known_changes d
+		ON d.digest_before OPERATOR(pg_catalog.=) b.digest
+		AND d.digest_after OPERATOR(pg_catalog.=) s.digest
 	ORDER BY s.nspname, s.collname;
 END;
 
@@ -286,7 +488,7 @@ BEGIN ATOMIC
 		JOIN pg_catalog.pg_namespace n
 			ON n.oid OPERATOR(pg_catalog.=) c.collnamespace
 		WHERE ptsort_remember_collations.changed
-			OR u.digest_now OPERATOR(pg_catalog.=) u.digest_remembered
+			OR u.verdict OPERATOR(pg_catalog.=) 'same order'
 			OR (u.digest_remembered IS NULL
 				AND (u.version_recorded OPERATOR(pg_catalog.=) u.version_now)
 					IS NOT FALSE)

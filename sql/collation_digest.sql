@@ -6,6 +6,9 @@ DROP EXTENSION IF EXISTS ptsort CASCADE;
 CREATE SCHEMA digests;
 SET search_path = digests;
 CREATE EXTENSION ptsort SCHEMA digests;
+-- The test works with any release of the C library, also with a known one.
+DELETE FROM ptsort_known_digests;
+DELETE FROM ptsort_known_changes;
 CREATE FUNCTION digest(name) RETURNS text LANGUAGE sql
 RETURN ptsort_collation_digest(quote_ident($1)::regcollation);
 
@@ -107,6 +110,45 @@ SELECT ptsort_remember_collations(changed := true) > 5 AS remembered;
 SELECT * FROM seen;
 SELECT count(*) > count(DISTINCT (schema_name, collation_name, locale)) AS twice FROM ptsort_collation_digests;
 SELECT ptsort_remember_collations(NULL);
+
+-- Releases of the C library that ptsort knows.  Release 1 sorted American text
+-- as today, Czech text in another way; the digests of release 2 have another
+-- format.  What is remembered counts more than what ptsort knows.
+INSERT INTO ptsort_known_digests
+SELECT '1', name, digest FROM (VALUES ('C', digest('C')), ('en_US', digest('us')), ('cs_CZ', 'another'),
+	('xx_LOST@old', digest('us')), ('de_DE', 'another')) k (name, digest)
+UNION ALL VALUES ('2', 'C', 'another'), ('2', 'en_US', digest('us'));
+INSERT INTO ptsort_known_digests
+SELECT pg_collation_actual_version('us'::regcollation), name, digest
+FROM (VALUES ('C', digest('C')), ('de_DE', 'a third')) k (name, digest);
+INSERT INTO ptsort_known_changes VALUES ('another', digest('cz'), 2, 'a < b, \u0101 < U+0020');
+CREATE COLLATION release_same FROM us;
+CREATE COLLATION release_codeset (PROVIDER = libc, LOCALE = 'en_US.UTF-8');
+CREATE COLLATION release_changed FROM cz;
+CREATE COLLATION release_remembered FROM cz;
+CREATE COLLATION release_lost FROM us;
+UPDATE pg_collation SET collcollate = 'xx_LOST.utf-8@old' WHERE collname = 'release_lost';
+CREATE COLLATION release_changed_here FROM de;
+CREATE COLLATION release_format FROM us;
+CREATE COLLATION release_unknown FROM us;
+CREATE TABLE releases (a text COLLATE release_same UNIQUE, b text COLLATE release_codeset UNIQUE,
+	c text COLLATE release_changed UNIQUE, d text COLLATE release_remembered UNIQUE,
+	e text COLLATE release_lost UNIQUE, f text COLLATE release_changed_here UNIQUE,
+	g text COLLATE release_format UNIQUE, h text COLLATE release_unknown UNIQUE);
+SELECT ptsort_remember_collations() > 5 AS remembered;
+DELETE FROM ptsort_collation_digests WHERE collation_name ~ '^release' AND collation_name <> 'release_remembered';
+UPDATE pg_collation SET collversion = CASE collname WHEN 'release_format' THEN '2' WHEN 'release_unknown' THEN '3'
+	ELSE '1' END WHERE collname ~ '^release';
+CREATE VIEW releases_seen AS
+SELECT collname, locale, version_recorded AS version, known(digest_remembered) AS remembered,
+	known(digest_known) AS known, verdict, changed_characters AS changed, examples
+FROM ptsort_collations() JOIN pg_collation c ON c.oid = "collation"
+WHERE collname ~ '^release' ORDER BY collname;
+SELECT * FROM releases_seen;
+-- What ptsort knows suffices to remember it, if nothing changed.
+SELECT ptsort_remember_collations() > 5 AS remembered;
+SELECT * FROM releases_seen WHERE remembered IS NOT NULL;
+DROP TABLE releases;
 
 -- A name that means another locale later is another collation
 DROP TABLE parts;

@@ -15,6 +15,15 @@ RETURN (SELECT string_agg(concat_ws(' ', attname, format_type(atttypid, atttypmo
 	FROM pg_attribute LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum)
 	WHERE attrelid = $1 AND attnum > 0);
 
+-- Returns the rows of a table.
+CREATE FUNCTION table_rows(oid) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	EXECUTE format('SELECT md5(string_agg(t::text, E''\n'' ORDER BY t::text)) FROM %s t', $1::regclass) INTO result;
+	RETURN result;
+END $$;
+
 -- Returns a row for each member of the extension, with the member's catalog
 -- row.  The function leaves out numbers that differ between any two
 -- installations; a definition replaces those of other objects.
@@ -43,7 +52,7 @@ BEGIN
 			reltuples, extconfig}'::text[];
 		definition := CASE object.classid
 			WHEN 'pg_proc'::regclass THEN pg_get_functiondef(object.objid)
-			WHEN 'pg_class'::regclass THEN table_definition(object.objid)
+			WHEN 'pg_class'::regclass THEN concat_ws(' ', table_definition(object.objid), table_rows(object.objid))
 			WHEN 'pg_extension'::regclass THEN (SELECT
 				extconfig::regclass[]::text || extcondition::text
 				FROM pg_extension WHERE oid = object.objid) END;

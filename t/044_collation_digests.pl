@@ -1,7 +1,8 @@
 # Collations with equal digests order all strings alike.  The test compares the
 # digests with the order of difficult strings by the C library itself.  With
 # PTSORT_LOCALES=all, it does so in all locales of the machine in UTF-8 and
-# LATIN1, otherwise in a sample.  It also makes locales that differ from another
+# LATIN1, otherwise in a sample.  It compares the digests of this machine with
+# those that ptsort knows of this release of the C library.  It also makes locales that differ from another
 # one in a single respect, or only in the numbers of the weights.
 use strict;
 use warnings;
@@ -96,9 +97,46 @@ FROM (SELECT DISTINCT ON (collcollate) oid::regcollation AS c FROM pg_collation
 	}
 }
 
+# Compares what ptsort knows about this release of the C library with the
+# machine's own digests, and the examples of changes with the machine's order.
+sub check_release
+{
+	my ($node, $database) = @_;
+	my $known = q{
+FROM ptsort_known_digests k JOIN pg_collation c ON regexp_replace(collcollate, '\.[^@]*', '') = locale AND
+	collprovider = 'c' AND collencoding = pg_char_to_encoding('UTF8') AND release = pg_collation_actual_version(c.oid)};
+	my $checked = $node->safe_psql($database, "SELECT count(DISTINCT digest) $known");
+	note "== digests of this release that ptsort knows: $checked";
+	return if $checked == 0;
+	is($node->safe_psql($database, qq{
+SELECT string_agg(locale, ' ' ORDER BY locale)
+FROM (SELECT DISTINCT ON (digest@{[ $all ? ', locale' : '' ]}) digest, locale, c.oid $known
+	ORDER BY digest, locale, c.oid) s
+WHERE digest IS DISTINCT FROM ptsort_collation_digest(oid)}), '', 'these are the digests of this machine');
+
+	my ($examples, $wrong) = (0, '');
+	foreach my $row (split /\n/, $node->safe_psql($database, qq{
+SELECT DISTINCT ON (digest_before, digest_after) digest_after = digest, c.oid::regcollation, unistr(examples) $known
+JOIN ptsort_known_changes ON digest IN (digest_before, digest_after)
+ORDER BY digest_before, digest_after, c.oid}))
+	{
+		my ($after, $collation, $pairs) = split /\|/, $row;
+		foreach my $pair (split /, /, $pairs)
+		{
+			my ($first, $second) = map { "U&'" . s/^U\+(.*)/sprintf '\+%06X', hex $1/er . "'" } split / < /, $pair;
+			my $less = $node->safe_psql($database, "SELECT $first < $second COLLATE $collation");
+			$wrong .= "$collation: $pair\n" if $less ne ($after eq 't' ? 'f' : 't');
+			$examples++;
+		}
+	}
+	note "== examples: $examples";
+	is($wrong, '', 'the examples are in the order of this machine');
+}
+
 my $node = new_node('main', conf => $conf);
 fill_database($node, 'utf8', q(ENCODING 'UTF8' LOCALE 'C'), map { copy_line($_) } @strings);
 check_database($node, 'utf8');
+check_release($node, 'utf8');
 SKIP:
 {
 	my $has = $node->safe_psql('utf8', q{

@@ -133,6 +133,8 @@ fails($_, 'SELECT shared.ptsort_remember_collations()',
 	qr/ERROR:  42501: permission denied for function ptsort_remember_collations/, "$_ does not") foreach qw(guest other);
 fails('other', "UPDATE $digests SET digest = 'x'", qr/ERROR:  42501: permission denied for table ptsort_collation_digests/,
 	'nor changes the digests');
+fails($_, 'DELETE FROM shared.ptsort_known_digests', qr/ERROR:  42501: permission denied for table ptsort_known_digests/,
+	"$_ does not change those of releases") foreach qw(owner other);
 succeeds('other', "SELECT DISTINCT verdict FROM shared.ptsort_collations() WHERE digest_now IS NOT NULL", 'same order', 'but reads them');
 
 # A user may change ptsort's settings, except the settings that write to the

@@ -87,12 +87,16 @@
 #define DIGEST_BYTES	(PG_SHA256_DIGEST_LENGTH / 2)
 
 /*
- * Images begin with one of these names.  Any change of the images' contents
- * requires new names.
+ * Images begin with one of these names.  Any change of any image's contents
+ * requires a new number, because ptsort ships digests of released C libraries
+ * (contrib/collations).  The digest of "C" depends on nothing but this number.
+ * By this digest, the SQL functions find out whether digests of other machines
+ * have the present format.
  */
-#define BYTES_IMAGE		"ptsort 1 bytes"
-#define LIBC_IMAGE		"ptsort 1 libc"
-#define ICU_IMAGE		"ptsort 1 icu"
+#define IMAGE_FORMAT	"ptsort 1"
+#define BYTES_IMAGE		IMAGE_FORMAT " bytes"
+#define LIBC_IMAGE		IMAGE_FORMAT " libc"
+#define ICU_IMAGE		IMAGE_FORMAT " icu"
 
 /* Image: the hash of what was put so far, and what is to be hashed. */
 typedef struct Image
