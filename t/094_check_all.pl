@@ -39,7 +39,7 @@ my $scan = 'build: before scan';
 sub start_paused
 {
 	my ($pause) = @_;
-	my $session = start_psql($node, "SET ptsort_test.fault = '$scan:2:pause'", $all);
+	my $session = start_psql($node, "SET ptsort_test.fault = '$scan:2:pause'", $all, 'SELECT 42');
 	wait_for_point($node, $scan, 3) or fail('no three processes at the point');
 	return $session;
 }
@@ -52,7 +52,7 @@ SELECT count(*), count(DISTINCT index_relid), count(*) FILTER (WHERE backend_typ
 FROM pg_stat_progress_create_index JOIN pg_stat_activity USING (pid)}), '3|3|2', 'three processes check three indexes at a time');
 	end_session($pause);
 	$session->{run}->finish;
-	is($session->{out}, "60|0|0\n", 'and the check ends');
+	is($session->{out}, "60|0|0\n42\n", 'and the check ends');
 	is($session->{err}, '', 'without a message');
 }
 
@@ -65,7 +65,7 @@ foreach my $signal ('pg_cancel_backend', 'pg_terminate_backend')
 	$session->{run}->finish if $who eq 'client backend';
 	end_session($pause);
 	$session->{run}->finish if $who ne 'client backend';
-	is($session->{out}, '', "$signal: no result");
+	is($session->{out}, "42\n", "$signal: no result, but no subtransaction is left");
 	like($session->{err}, $who eq 'client backend' ? qr/^ERROR:  57014: / : qr/^ERROR:  57P01: /m, $signal);
 	check_nothing_left($node, $signal, $segments);
 	is($node->safe_psql('postgres', $all), '60|0|0', "$signal: and the next check");

@@ -239,15 +239,15 @@ try_step(CheckManyStep step, void *arg)
 	{
 		MemoryContextSwitchTo(caller);
 		error = CopyErrorData();
-		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) ==
-			ERRCODE_OPERATOR_INTERVENTION)
-			PG_RE_THROW();
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(caller);
 	CurrentResourceOwner = owner;
+	if (error != NULL && ERRCODE_TO_CATEGORY(error->sqlerrcode) ==
+		ERRCODE_OPERATOR_INTERVENTION)
+		ReThrowError(error);
 	MemoryContextDelete(context);
 	return error;
 }
