@@ -33,27 +33,28 @@ FORMAT_SQL = """
 SELECT current_setting('server_encoding'), ptsort_collation_digest('pg_catalog."C"')
 """
 
+# The C library's collations in UTF-8, except "C" itself, and the locale's name
+# without the encoding.  "C.UTF-8" is another locale than "C".
+LIBC_SQL = """collprovider = 'c' AND collencoding = pg_char_to_encoding('UTF8')
+    AND collnamespace = 'pg_catalog'::regnamespace AND collcollate NOT IN ('C', 'POSIX')"""
+LOCALE_SQL = """regexp_replace(collcollate, '\\.[^@]*', CASE WHEN collcollate ~ '^C\\.' THEN '.UTF-8' ELSE '' END)"""
+
 # A column of pg_collation has another name in each version of the server,
 # therefore to_jsonb.
-DIGESTS_SQL = """
+DIGESTS_SQL = f"""
 SELECT CASE collprovider WHEN 'c' THEN 'libc' ELSE 'icu' END, locale,
     coalesce(pg_collation_actual_version(oid), ''), coalesce(ptsort_collation_digest(oid), '')
 FROM (SELECT DISTINCT ON (collprovider, locale COLLATE "C") *
-    FROM (SELECT c.oid, collprovider, collencoding, collname, CASE collprovider WHEN 'c'
-            THEN regexp_replace(collcollate, '\\.[^@]*', '')
+    FROM (SELECT c.oid, collprovider, collname, CASE collprovider WHEN 'c' THEN {LOCALE_SQL}
             ELSE coalesce(to_jsonb(c) ->> 'colllocale', to_jsonb(c) ->> 'colliculocale') END AS locale
         FROM pg_collation c
-        WHERE collnamespace = 'pg_catalog'::regnamespace AND (collprovider = 'i' OR
-            collprovider = 'c' AND collencoding = pg_char_to_encoding('UTF8'))) s
+        WHERE collprovider = 'i' AND collnamespace = 'pg_catalog'::regnamespace OR {LIBC_SQL}) s
     ORDER BY collprovider, locale COLLATE "C", collname) s
 ORDER BY collprovider, locale COLLATE "C"
 """
 
-COLLATION_SQL = """
-SELECT oid::regcollation FROM pg_collation
-WHERE collnamespace = 'pg_catalog'::regnamespace AND collprovider = 'c' AND
-    collencoding = pg_char_to_encoding('UTF8') AND regexp_replace(collcollate, '\\.[^@]*', '') = '%s'
-LIMIT 1
+COLLATION_SQL = f"""
+SELECT oid::regcollation FROM pg_collation WHERE {LIBC_SQL} AND {LOCALE_SQL} = '%s' LIMIT 1
 """
 
 # The function loads ptsort, whose sort is faster than the server's.
