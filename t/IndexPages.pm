@@ -210,13 +210,14 @@ sub set_length
 	return set_field($tuple, $offset, 'L', $big_endian ? $length : $length << 2);
 }
 
-# Returns the end of a value with a header of one or four bytes, and its start,
-# which may be after padding.
+# Returns the start of a value, which may be after padding, and its end.  Its
+# length is -1, a header of one or four bytes, or -2, a null byte at the end.
 sub value_place
 {
-	my ($tuple, $at) = @_;
+	my ($tuple, $at, $length) = @_;
 	my $byte = ord substr($tuple, $at, 1);
 
+	return ($at, 1 + index $tuple, "\0", $at) if $length == -2;
 	return ($at, $at + ($big_endian ? $byte & 0x7f : $byte >> 1))
 	  if $big_endian ? $byte & 0x80 : $byte & 1;
 	$at = ($at + 3) & ~3;
@@ -242,7 +243,7 @@ sub parts
 		next unless $bits & 1 << $k;
 		my ($length, $align) = @{ $attributes[$k] };
 		my $start = ($at + $align - 1) & ~($align - 1);
-		($start, $at) = $length < 0 ? value_place($tuple, $at) : ($start, $start + $length);
+		($start, $at) = $length < 0 ? value_place($tuple, $at, $length) : ($start, $start + $length);
 		push @parts, [ $start, $at ];
 	}
 	push @parts, [ downlink($tuple), downlink($tuple) + 6 * tids($tuple) ] if is_posting($tuple);
