@@ -23,7 +23,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 use Verdicts;
 
-my $flips = $ENV{PTSORT_FLIPS} || 400;
+my $flips = $ENV{PTSORT_FLIPS} || 200;
 my $seed = load_seed();
 srand($seed);
 

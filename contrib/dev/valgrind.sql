@@ -343,5 +343,5 @@ BEGIN
 		(SELECT problems > 0 FROM ptsort_check(index, true)) THEN 'not ' END, nextval('builds'), index, flips, workers);
 END $$;
 SELECT setseed(0.42) IS NULL AND NULL;
-SELECT check_damaged(format('damaged_%s', i)::regclass, 40, 0) FROM generate_series(1, 6) i;
+SELECT check_damaged(format('damaged_%s', i)::regclass, 20, 0) FROM generate_series(1, 6) i;
 SELECT check_damaged('damaged_1', 8, 2);
