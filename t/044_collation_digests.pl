@@ -2,8 +2,9 @@
 # digests with the order of difficult strings by the C library itself.  With
 # PTSORT_LOCALES=all, it does so in all locales of the machine in UTF-8 and
 # LATIN1, otherwise in a sample.  It compares the digests of this machine with
-# those that ptsort knows of this release of the C library.  It also makes locales that differ from another
-# one in a single respect, or only in the numbers of the weights.
+# those that ptsort knows of this release of the C library.  It also makes locales
+# that differ from another one in a single respect, or only in the numbers of the
+# weights.
 use strict;
 use warnings;
 use FindBin;

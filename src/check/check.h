@@ -74,6 +74,17 @@ typedef struct CheckReport
 	CheckFinding findings[NUM_CHECK_KINDS];
 } CheckReport;
 
+/* Returns the number of faults of all kinds. */
+static inline int64
+check_problems(const CheckReport *report)
+{
+	int64		n = 0;
+
+	for (int i = 0; i < NUM_CHECK_KINDS; i++)
+		n += report->findings[i].count;
+	return n;
+}
+
 /*
  * CheckTree: the metapage's content and the edges of the tree at the start of
  * the check, as the leader read them.  A page above the leaves has two children

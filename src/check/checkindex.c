@@ -252,16 +252,6 @@ check_guard(CheckIndex *self, CheckStep step, void *arg)
 	PG_END_TRY();
 }
 
-static int64
-count_problems(const CheckReport *report)
-{
-	int64		n = 0;
-
-	for (int i = 0; i < NUM_CHECK_KINDS; i++)
-		n += report->findings[i].count;
-	return n;
-}
-
 /*
  * Check a page by itself, without its links.  Returns true if it has sound
  * tuples.  If 'again' is true, reads it again.
@@ -294,7 +284,7 @@ check_page(CheckIndex *self, BlockNumber block)
 	CheckReport before = *self->report;
 	bool		has_tuples = check_alone(self, block, false);
 
-	if (unlikely(count_problems(self->report) > count_problems(&before)))
+	if (unlikely(check_problems(self->report) > check_problems(&before)))
 	{
 		*self->report = before;
 		has_tuples = check_alone(self, block, true);

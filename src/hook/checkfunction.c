@@ -86,16 +86,6 @@ clip(const char *message)
 	return pg_mbcliplen(message, length, length);
 }
 
-static int64
-count_problems(const CheckReport *report)
-{
-	int64		problems = 0;
-
-	for (int i = 0; i < NUM_CHECK_KINDS; i++)
-		problems += report->findings[i].count;
-	return problems;
-}
-
 /* Returns an array of texts, one for the first fault of each kind. */
 static Datum
 describe_faults(const CheckReport *report)
@@ -133,7 +123,7 @@ make_row(FunctionCallInfo fcinfo, const char *name, const CheckReport *report,
 	values[n++] = CStringGetTextDatum(name);
 	values[n++] = Int64GetDatum(report->pages);
 	values[n++] = Int64GetDatum(report->tuples);
-	values[n++] = Int64GetDatum(count_problems(report));
+	values[n++] = Int64GetDatum(check_problems(report));
 	for (int i = 0; i < NUM_CHECK_KINDS; i++)
 		values[n++] = Int64GetDatum(report->findings[i].count);
 	values[n++] = describe_faults(report);
@@ -273,7 +263,7 @@ put_row(CheckAll *all, CheckSlot *slot)
 	CheckState	state = pg_atomic_read_u32(&slot->state);
 	Datum		values[] = {
 		ObjectIdGetDatum(slot->index_id),
-		Int64GetDatum(count_problems(&slot->report)),
+		Int64GetDatum(check_problems(&slot->report)),
 		(Datum) 0,
 		Float8GetDatum(slot->ms)
 	};
