@@ -429,8 +429,11 @@ BEGIN ATOMIC
 	)
 	SELECT s.oid::pg_catalog.regcollation, s.provider_name, s.locale,
 		s.recorded, s.now, s.digest, r.digest, k.digest,
+		-- Another version of ICU's collation may have the same order.
 		CASE WHEN s.digest OPERATOR(pg_catalog.=) b.digest THEN 'same order'
-			WHEN s.digest OPERATOR(pg_catalog.<>) b.digest THEN 'changed'
+			WHEN s.digest OPERATOR(pg_catalog.<>) b.digest
+				AND s.provider OPERATOR(pg_catalog.<>) 'i'::pg_catalog."char"
+				THEN 'changed'
 			ELSE 'unknown' END,
 		d.characters,
 		pg_catalog.string_to_array(

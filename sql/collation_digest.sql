@@ -111,6 +111,14 @@ SELECT * FROM seen;
 SELECT count(*) > count(DISTINCT (schema_name, collation_name, locale)) AS twice FROM ptsort_collation_digests;
 SELECT ptsort_remember_collations(NULL);
 
+-- Another version of ICU's collation may have the same order
+CREATE TABLE by_icu (a text COLLATE "und-x-icu" UNIQUE);
+SELECT ptsort_remember_collations() > 5 AS remembered;
+SELECT verdict FROM ptsort_collations() WHERE "collation" = '"und-x-icu"'::regcollation;
+UPDATE ptsort_collation_digests SET digest = 'another' WHERE collation_name = 'und-x-icu';
+SELECT verdict FROM ptsort_collations() WHERE "collation" = '"und-x-icu"'::regcollation;
+DROP TABLE by_icu;
+
 -- Releases of the C library that ptsort knows.  Release 1 sorted American text
 -- as today, Czech text in another way; the digests of release 2 have another
 -- format.  What is remembered counts more than what ptsort knows.
