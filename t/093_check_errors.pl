@@ -1,7 +1,7 @@
 # Errors during a check of an index: a cancel, the end of a worker, too few
 # temporary files, no memory.  Each check ends with the fault's own error and
-# leaves nothing behind, and the next check is right.  Without free workers, the
-# leader checks alone.
+# leaves nothing behind, and the next check is right.  Without free workers or
+# memory for them, the leader checks alone.
 use strict;
 use warnings;
 use FindBin;
@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_node('main', conf => "maintenance_work_mem = '2MB'\n");
+my $node = new_node('main', conf => "maintenance_work_mem = '3MB'\n");
 $node->safe_psql(
 	'postgres', q{
 CREATE TABLE t AS SELECT g AS a, md5(g::text) AS word FROM generate_series(1, 60000) g;
@@ -61,6 +61,7 @@ foreach my $point ('build: before scan', 'build: after sort', 'build: before loa
 }
 
 is($node->safe_psql('postgres', "SET max_parallel_workers = 0; $check"), '0|1', 'no workers');
+is($node->safe_psql('postgres', "SET maintenance_work_mem = '2047kB'; $check"), '0|1', 'no memory for a second sort');
 is($node->safe_psql('postgres', q{
 BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY;
 SELECT problems, participants FROM ptsort_check('t_word', true, 1);

@@ -121,7 +121,8 @@ typedef struct CheckColumn
 typedef struct CheckPage
 {
 	BlockNumber block;
-	char	   *page;
+	char	   *page;			/* 'own', or a copy of self->ahead */
+	char	   *own;
 	int			last;			/* last offset number, 0 if none */
 	IndexTuple	tuples[MaxIndexTuplesPerPage + 1];
 	uint8		nkeys[MaxIndexTuplesPerPage + 1];	/* columns not truncated */
@@ -216,8 +217,8 @@ extern void check_guard(CheckIndex *self, CheckStep step, void *arg);
  * index has a block of this number.  checkread_new_page allocates a page.
  * checkread_ahead reads n blocks ahead, at most CHECK_AHEAD, with few system
  * calls.  After that, checkread_next is faster than checkread_page.  Its copy
- * may be as old as checkread_ahead's call.  checkread_new_ahead allocates the
- * memory for self->ahead.
+ * may be as old as checkread_ahead's call, and lasts until the next such call.
+ * checkread_new_ahead allocates the memory for self->ahead.
  */
 #define CHECK_AHEAD		32
 extern CheckAhead *checkread_new_ahead(void);

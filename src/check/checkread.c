@@ -40,7 +40,7 @@ checkread_new_ahead(void)
 {
 	CheckAhead *ahead = palloc0(sizeof(CheckAhead));
 
-	ahead->pages = palloc(CHECK_AHEAD * BLCKSZ);
+	ahead->pages = palloc0(CHECK_AHEAD * BLCKSZ + SLACK);
 	return ahead;
 }
 
@@ -50,7 +50,8 @@ checkread_new_page(int nkeys)
 	CheckPage  *page = palloc0(sizeof(CheckPage));
 	Size		n = mul_size(nkeys, MaxIndexTuplesPerPage + 1);
 
-	page->page = palloc0(BLCKSZ + SLACK);
+	page->own = palloc0(BLCKSZ + SLACK);
+	page->page = page->own;
 	page->values = palloc0(mul_size(n, sizeof(Datum)));
 	page->isnull = palloc0(mul_size(n, sizeof(bool)));
 	return page;
@@ -122,6 +123,7 @@ checkread_page(CheckIndex *self, BlockNumber block, CheckPage *page)
 {
 	const char *fault = NULL;
 
+	page->page = page->own;
 	page->block = block;
 	page->last = 0;
 	if (!checkread_has_block(self, block))
@@ -201,7 +203,7 @@ checkread_next(CheckIndex *self, BlockNumber block, CheckPage *page)
 		!ahead->current[i] ||
 		!pt_page_is_verified(ahead->pages + i * BLCKSZ, block))
 		return checkread_page(self, block, page);
-	memcpy(page->page, ahead->pages + i * BLCKSZ, BLCKSZ);
+	page->page = ahead->pages + i * BLCKSZ;
 	pt_count_blocks_read(self->index, 1);
 	page->block = block;
 	page->last = 0;

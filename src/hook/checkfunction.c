@@ -64,6 +64,13 @@ check_number(int workers)
 						MAX_PARALLEL_WORKER_LIMIT)));
 }
 
+/* Returns the maximum number of workers of a check without 'workers'. */
+static int
+default_workers(void)
+{
+	return planworkers_beside_others(max_parallel_maintenance_workers);
+}
+
 /*
  * Returns the number of workers, at most 'most', with which a build of the
  * index would be fastest.
@@ -75,6 +82,15 @@ choose_workers(Relation heap, Relation index, int most)
 
 	planworkers_limit(&request, heap, index);
 	return request.workers;
+}
+
+/* Each participant of a check with rows sorts in a part of the budget. */
+static void
+limit_by_memory(CheckRequest *request)
+{
+	if (request->with_rows)
+		request->workers = Min(request->workers,
+							   Max(request->budget / PTSORT_MIN_BUDGET, 1) - 1);
 }
 
 /* Returns the length of a message, without half a character at its end. */
@@ -176,7 +192,8 @@ ptsort_check(PG_FUNCTION_ARGS)
 		refuse(index_id, state);
 	if (planworkers_obstacle(heap, request.with_rows ? index : NULL) == NULL)
 		request.workers = !PG_ARGISNULL(2) ? PG_GETARG_INT32(2) :
-			choose_workers(heap, index, max_parallel_maintenance_workers);
+			choose_workers(heap, index, default_workers());
+	limit_by_memory(&request);
 	checkone_run(heap, index, &request, &report, &participants);
 	name = pstrdup(RelationGetRelationName(index));
 	checkone_close(heap, index);
@@ -289,9 +306,7 @@ check_slots(CheckAll *all)
 	request.workers = Min(all->n - 1, all->is_given ? all->workers :
 						  planworkers_fastest(all->workers, all->work, 1));
 	request.budget -= request.budget / 4;	/* the slots */
-	if (request.with_rows)
-		request.workers = Min(request.workers,
-							  Max(request.budget / PTSORT_MIN_BUDGET, 1) - 1);
+	limit_by_memory(&request);
 	checkmany_run(all->slots, all->n, &request);
 	for (int i = 0; i < all->n; i++)
 		put_row(all, &all->slots[i]);
@@ -323,6 +338,7 @@ check_next(CheckAll *all, Oid index_id)
 			return;
 		}
 		request.workers = plan.workers;
+		limit_by_memory(&request);
 		pg_atomic_write_u32(&slot.state, plan.state);
 		if (plan.state == CHECK_RUNS)
 			checkmany_alone(&slot, &request);
@@ -336,7 +352,7 @@ ptsort_check_indexes(PG_FUNCTION_ARGS)
 	CheckAll	all = {
 		.result = (ReturnSetInfo *) fcinfo->resultinfo,
 		.request.budget = (int64) maintenance_work_mem * 1024,
-		.workers = max_parallel_maintenance_workers
+		.workers = default_workers()
 	};
 	MemoryContext context;
 	Datum	   *indexes;

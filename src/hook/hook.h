@@ -67,9 +67,12 @@ extern void planworkers_limit(BtBuildRequest *request, Relation heap,
  * planworkers_work returns the work of opening and checking an index, in the
  * unit of the cost model.  planworkers_fastest returns the number of workers,
  * at most 'most', with which teams do their work fastest, one after the other.
+ * planworkers_beside_others returns the number, at most 'most', that leaves a
+ * processor to other sessions.
  */
 extern double planworkers_work(Relation heap, Relation index);
 extern int	planworkers_fastest(int most, double work, int teams);
+extern int	planworkers_beside_others(int most);
 
 /*
  * ambuild_why_not returns the reason why the server should build the indexes of

@@ -184,6 +184,16 @@ planworkers_fastest(int most, double work, int teams)
 	return best;
 }
 
+int
+planworkers_beside_others(int most)
+{
+	long		ncpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (ptsort_debug.all_workers || ncpus <= 0)
+		return most;
+	return Min(most, Max(ncpus - 2, 0));
+}
+
 void
 planworkers_limit(BtBuildRequest *request, Relation heap, Relation index)
 {
