@@ -128,6 +128,8 @@ DATA = $(wildcard ptsort--*.sql)
 # The files in src/ itself are the lowest layer.
 LAYERS = \
 	util stamp segment debug \
+	$(addprefix limit/, \
+		replicas pace diskspace) \
 	$(addprefix text/, \
 		text_table text_pass text_icu text_unit text_rank text_digest text_model text_symbol text_code) \
 	$(addprefix key/, \
@@ -155,7 +157,7 @@ LAYERS = \
 		sortreport sortnode) \
 	$(addprefix hook/, \
 		hook utility planworkers ambuild cluster internals api checkfunction \
-		collations module)
+		limitfunction collations module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 

@@ -1,5 +1,57 @@
 \echo Use "ALTER EXTENSION ptsort UPDATE TO '1.2.0'" to load this file. \quit
 
+DROP FUNCTION ptsort_last_build();
+
+CREATE FUNCTION ptsort_last_build(
+	OUT index_name pg_catalog.text,
+	OUT participant pg_catalog.int4,
+	OUT role pg_catalog.text,
+	OUT tuples pg_catalog.int8,
+	OUT runs pg_catalog.int8,
+	OUT run_bytes pg_catalog.int8,
+	OUT scan_ms pg_catalog.float8,
+	OUT sort_ms pg_catalog.float8,
+	OUT run_ms pg_catalog.float8,
+	OUT merge_load_ms pg_catalog.float8,
+	OUT comparisons pg_catalog.int8,
+	OUT pages pg_catalog.int8,
+	OUT wal_bytes pg_catalog.int8,
+	OUT peak_memory_bytes pg_catalog.int8,
+	OUT temp_bytes pg_catalog.int8,
+	OUT paused_ms pg_catalog.float8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'ptsort_last_build'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+
+COMMENT ON FUNCTION ptsort_last_build() IS
+	'what the participants of this session''s last ptsort index build did';
+
+DROP FUNCTION ptsort_last_copy();
+
+CREATE FUNCTION ptsort_last_copy(
+	OUT index_name pg_catalog.text,
+	OUT participant pg_catalog.int4,
+	OUT role pg_catalog.text,
+	OUT tuples pg_catalog.int8,
+	OUT runs pg_catalog.int8,
+	OUT run_bytes pg_catalog.int8,
+	OUT scan_ms pg_catalog.float8,
+	OUT sort_ms pg_catalog.float8,
+	OUT run_ms pg_catalog.float8,
+	OUT write_ms pg_catalog.float8,
+	OUT comparisons pg_catalog.int8,
+	OUT pages pg_catalog.int8,
+	OUT wal_bytes pg_catalog.int8,
+	OUT peak_memory_bytes pg_catalog.int8,
+	OUT temp_bytes pg_catalog.int8,
+	OUT paused_ms pg_catalog.float8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'ptsort_last_copy'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+
+COMMENT ON FUNCTION ptsort_last_copy() IS
+	'what the participants of this session''s last CLUSTER by ptsort did';
+
 CREATE FUNCTION ptsort_check(
 	index pg_catalog.regclass,
 	heap pg_catalog.bool DEFAULT false,
@@ -522,3 +574,16 @@ GRANT EXECUTE ON FUNCTION ptsort_remember_collations(pg_catalog.bool)
 
 COMMENT ON FUNCTION ptsort_remember_collations(pg_catalog.bool) IS
 	'remembers the digests of the collations that indexes and constraints use';
+
+CREATE FUNCTION ptsort_set_limits(
+	pid pg_catalog.int4,
+	max_wal_rate pg_catalog.text DEFAULT NULL,
+	max_replica_lag pg_catalog.text DEFAULT NULL,
+	max_io_rate pg_catalog.text DEFAULT NULL)
+RETURNS pg_catalog.bool
+AS 'MODULE_PATHNAME', 'ptsort_set_limits'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION ptsort_set_limits(pg_catalog.int4, pg_catalog.text,
+	pg_catalog.text, pg_catalog.text) IS
+	'changes the limits of the index build or copy that a process leads';

@@ -17,7 +17,8 @@ CREATE FUNCTION ptsort_last_build(
 	OUT pages pg_catalog.int8,
 	OUT wal_bytes pg_catalog.int8,
 	OUT peak_memory_bytes pg_catalog.int8,
-	OUT temp_bytes pg_catalog.int8)
+	OUT temp_bytes pg_catalog.int8,
+	OUT paused_ms pg_catalog.float8)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME', 'ptsort_last_build'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
@@ -58,7 +59,8 @@ CREATE FUNCTION ptsort_last_copy(
 	OUT pages pg_catalog.int8,
 	OUT wal_bytes pg_catalog.int8,
 	OUT peak_memory_bytes pg_catalog.int8,
-	OUT temp_bytes pg_catalog.int8)
+	OUT temp_bytes pg_catalog.int8,
+	OUT paused_ms pg_catalog.float8)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME', 'ptsort_last_copy'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
@@ -588,3 +590,16 @@ GRANT EXECUTE ON FUNCTION ptsort_remember_collations(pg_catalog.bool)
 
 COMMENT ON FUNCTION ptsort_remember_collations(pg_catalog.bool) IS
 	'remembers the digests of the collations that indexes and constraints use';
+
+CREATE FUNCTION ptsort_set_limits(
+	pid pg_catalog.int4,
+	max_wal_rate pg_catalog.text DEFAULT NULL,
+	max_replica_lag pg_catalog.text DEFAULT NULL,
+	max_io_rate pg_catalog.text DEFAULT NULL)
+RETURNS pg_catalog.bool
+AS 'MODULE_PATHNAME', 'ptsort_set_limits'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION ptsort_set_limits(pg_catalog.int4, pg_catalog.text,
+	pg_catalog.text, pg_catalog.text) IS
+	'changes the limits of the index build or copy that a process leads';

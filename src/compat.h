@@ -251,6 +251,41 @@ pt_libc_locale(Oid collation)
 #endif
 
 /* ----------
+ * Limits of builds (limit)
+ * ----------
+ */
+
+/* The i-th backend in the snapshot of pgstat_fetch_stat_numbackends() */
+#if PG_VERSION_NUM >= 160000
+#define pt_local_backend_status(i) pgstat_get_local_beentry_by_index(i)
+#else
+#define pt_local_backend_status(i) pgstat_fetch_stat_local_beentry(i)
+#endif
+
+/* True if a WAL sender streams to a replica; before 16, it may be decoding. */
+#if PG_VERSION_NUM >= 160000
+#define pt_sends_to_replica(sender) \
+	((sender)->kind == REPLICATION_KIND_PHYSICAL)
+#else
+#define pt_sends_to_replica(sender) true
+#endif
+
+/* Since 17 an extension can name its wait events. */
+static inline uint32
+pt_wait_event_pause(void)
+{
+#if PG_VERSION_NUM >= 170000
+	static uint32 event = 0;
+
+	if (event == 0)
+		event = WaitEventExtensionNew("PtsortPause");
+	return event;
+#else
+	return PG_WAIT_EXTENSION;
+#endif
+}
+
+/* ----------
  * Writing index files (btpage, btwrite, btload)
  * ----------
  */

@@ -29,6 +29,7 @@
 #include "btree/btwrite.h"
 #include "common/file_utils.h"	/* pg_pwritev_with_retry() since 16 */
 #include "debug.h"
+#include "limit/pace.h"
 #include "pgstat.h"
 #include "port/pg_iovec.h"
 #include "storage/indexfsm.h"
@@ -405,11 +406,17 @@ btwrite_flush(BtWriter *writer)
 		return;
 
 	fault_point("btwrite: log");
+	diskspace_take_relation(&writer->guard, writer->index,
+							(Size) writer->npages * BLCKSZ);
 	if (writer->shared->use_wal)
+	{
+		diskspace_take_wal((Size) writer->npages * BLCKSZ);
 		log_and_write_pages(writer);
+	}
 	else
 		write_pages(writer);
 	writer->pages_written += writer->npages;
+	pace_point();
 	for (int i = 0; i < writer->npages; i++)
 		btwrite_release_buffer(writer, writer->pages[i]);
 	writer->npages = 0;

@@ -39,6 +39,7 @@
 #define PTSORT_BTWRITE_H
 
 #include "access/xlogdefs.h"
+#include "limit/diskspace.h"
 #include "port/atomics.h"
 #include "segment.h"
 #include "storage/block.h"
@@ -92,6 +93,7 @@ typedef struct BtWriter
 	Page		free;			/* list of free page buffers; each begins with
 								 * the address of the next one */
 	OpenSegment segment;		/* open segment of the file; used before 17 */
+	SpaceGuard	guard;			/* free space that the writer took */
 	int64		pages_written;
 } BtWriter;
 

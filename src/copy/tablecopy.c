@@ -348,6 +348,7 @@ tablecopy_run(const CopyRules *rules, Relation index,
 			.budget = (int64) maintenance_work_mem * 1024,
 			.is_leader = true,
 			.table = rules->old_heap,
+			.paced = true,
 			.snapshot = rules->snapshot != NULL ? rules->snapshot : SnapshotAny
 		},
 		.rules = *rules,

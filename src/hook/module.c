@@ -16,6 +16,8 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/hook.h"
+#include "limit/diskspace.h"
+#include "limit/pace.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"
@@ -24,6 +26,7 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/tuplestore.h"
+#include "utils/varlena.h"
 
 PG_MODULE_MAGIC;
 
@@ -53,6 +56,47 @@ define_int(const char *name, int *variable, int min, int max, int flags,
 {
 	DefineCustomIntVariable(name, short_desc, long_desc, variable, *variable,
 							min, max, PGC_USERSET, flags, NULL, NULL, NULL);
+}
+
+/* GucStringCheckHook: a list of names */
+static bool
+check_names(char **value, void **extra, GucSource source)
+{
+	char	   *copy = pstrdup(*value);
+	List	   *names;
+	bool		valid = SplitIdentifierString(copy, ',', &names);
+
+	if (!valid)
+		GUC_check_errdetail("List syntax is invalid.");
+	list_free(names);
+	pfree(copy);
+	return valid;
+}
+
+static void
+define_limits(void)
+{
+	define_int("ptsort.max_wal_rate", &ptsort_max_wal_rate,
+			   0, INT_MAX, GUC_UNIT_KB,
+			   "Limits the WAL that a build or copy writes in a second.",
+			   "0 means no limit.");
+	define_int("ptsort.max_io_rate", &ptsort_max_io_rate,
+			   0, INT_MAX, GUC_UNIT_KB,
+			   "Limits what a build or copy reads from files and from and to temporary files in a second.",
+			   "0 means no limit.");
+	define_int("ptsort.max_replica_lag", &ptsort_max_replica_lag,
+			   0, INT_MAX, GUC_UNIT_KB,
+			   "Sets the lag of a replica at which builds and copies pause.",
+			   "0 means that they do not pause.");
+	define_int("ptsort.disk_reserve", &ptsort_disk_reserve,
+			   0, INT_MAX, GUC_UNIT_KB,
+			   "Stops a sort, build or copy before it leaves less free space in a file system.",
+			   "0 means that it stops when a file system is full.");
+	DefineCustomStringVariable("ptsort.lag_replicas",
+							   "Names the replicas whose lag counts for ptsort.max_replica_lag.",
+							   "A replica's name is its application_name. An empty list means all connected replicas.",
+							   &ptsort_lag_replicas, "", PGC_USERSET,
+							   GUC_LIST_INPUT, check_names, NULL, NULL);
 }
 
 /*
@@ -96,6 +140,7 @@ define_settings(void)
 							 "\"text\" means only sorts by text in collations other than \"C\".",
 							 &ptsort_sort, TAKE_NO_SORTS, sorts,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+	define_limits();
 	MarkGUCPrefixReserved("ptsort");
 }
 
@@ -139,14 +184,16 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
 		Int64GetDatum(slot->pages),
 		Int64GetDatum(stats->wal_bytes),
 		Int64GetDatum(sort->peak_memory),
-		Int64GetDatum(sort->temp_bytes)
+		Int64GetDatum(sort->temp_bytes),
+		Float8GetDatum(slot->paused_ms)
 	};
 	bool		nulls[lengthof(values)] = {
 		[1] = participant < 0,
 		[6] = report->scanned_before	/* scan_ms */
 	};
 
-	Assert(rsinfo->setDesc->natts == lengthof(values));
+	/* the SQL function of an older version of the extension returns fewer */
+	Assert(rsinfo->setDesc->natts <= lengthof(values));
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
@@ -169,6 +216,7 @@ add_to_total(TeamSlot *total, const TeamSlot *slot)
 	sum->read_ms = Max(sum->read_ms, stats->read_ms);
 	sum->sort.comparisons += stats->sort.comparisons;
 	total->pages += slot->pages;
+	total->paused_ms = Max(total->paused_ms, slot->paused_ms);
 	sum->wal_bytes += stats->wal_bytes;
 	sum->sort.peak_memory += stats->sort.peak_memory;
 	sum->sort.temp_bytes += stats->sort.temp_bytes;

@@ -35,6 +35,8 @@
 #include "commands/tablespace.h"
 #include "debug.h"
 #include "executor/instrument.h"
+#include "limit/diskspace.h"
+#include "limit/pace.h"
 #include "miscadmin.h"
 #include "nodes/bitmapset.h"
 #include "storage/bufmgr.h"
@@ -55,6 +57,9 @@ struct TapeFile
 	File	   *segments;		/* 0: not open */
 	int			nsegments;
 	ResourceOwner owner;
+	int64		end;			/* of what this process wrote, in bytes */
+	SpaceGuard	guard;			/* for the segment 'guarded' */
+	int			guarded;
 };
 
 TapeFile *
@@ -136,6 +141,25 @@ transfer(File segment, bool write, char *data, Size size, int64 offset)
 	return done;
 }
 
+/*
+ * Take space in the file system of a segment, which may be another than that of
+ * the last segment.  Only bytes beyond the end of the file need space.
+ */
+static void
+take_space(TapeFile *file, File segment, Size size, int64 offset)
+{
+	int			number = offset / SEGMENT_BYTES;
+	int64		more = offset + (int64) size - file->end;
+
+	if (more <= 0)
+		return;
+	if (file->guarded != number)
+		file->guard.left = 0;
+	file->guarded = number;
+	file->end += more;
+	diskspace_take_temporary(&file->guard, FilePathName(segment), more);
+}
+
 /* Write or read all bytes, segment by segment. */
 static void
 transfer_all(TapeFile *file, bool write, char *data, Size size, int64 offset)
@@ -145,8 +169,11 @@ transfer_all(TapeFile *file, bool write, char *data, Size size, int64 offset)
 		int64		at = offset % SEGMENT_BYTES;
 		Size		now = Min((int64) size, SEGMENT_BYTES - at);
 		File		segment = get_segment(file, offset / SEGMENT_BYTES);
-		int64		done = transfer(segment, write, data, now, at);
+		int64		done;
 
+		if (write)
+			take_space(file, segment, now, offset);
+		done = transfer(segment, write, data, now, at);
 		if (done < 0)
 			ereport(ERROR,
 					(errcode_for_file_access(),
@@ -173,6 +200,7 @@ tapefile_write(TapeFile *file, const void *data, Size size, int64 offset)
 	/* before PostgreSQL 16, FileWrite() takes no const buffer */
 	transfer_all(file, true, unconstify(void *, data), size, offset);
 	pgBufferUsage.temp_blks_written += size / BLCKSZ;
+	pace_point();
 }
 
 void

@@ -66,6 +66,7 @@ build_init(Build *build, const TeamKind *kind,
 	team->is_leader = true;
 	team->table = request->table;
 	team->snapshot = request->snapshot;
+	team->paced = request->index != NULL;
 
 	if (build->heap != NULL)
 		info->heap_id = RelationGetRelid(build->heap);

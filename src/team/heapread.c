@@ -42,6 +42,7 @@
 
 #include "access/syncscan.h"
 #include "executor/instrument.h"
+#include "limit/pace.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "segment.h"
@@ -79,6 +80,7 @@ struct HeapReader
 								 * of a chunk; InvalidBlockNumber: no limit */
 	BlockNumber nblocks;		/* number of blocks taken from the scan */
 	bool		copying;		/* true: try to copy pages */
+	bool		streams;		/* if not copying, read the scan's stream */
 	bool		ended;			/* true if the current batch is the last */
 	Buffer		buffer;			/* buffer of the current page, or invalid */
 
@@ -343,7 +345,7 @@ copy_batch(HeapReader *reader)
 		cached = copy_neighbours(reader, i, n);
 	}
 	check_copies(reader);
-	if (!cached && PT_HEAP_SCAN_HAS_STREAM)
+	if (!cached && reader->streams)
 		reader->copying = false;
 }
 
@@ -386,6 +388,8 @@ heapread_begin(HeapScanDesc scan, int shares)
 	reader->most = shares > 0 && scan->rs_nblocks <= SMALL_TABLE ?
 		Max(scan->rs_nblocks / shares, 1) : InvalidBlockNumber;
 	reader->buffer = InvalidBuffer;
+	/* the stream has pins on the next pages, also during a pause */
+	reader->streams = PT_HEAP_SCAN_HAS_STREAM && !pace_is_limited();
 	reader->copying = scan->rs_strategy != NULL &&
 		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
 	if (reader->copying)
@@ -453,6 +457,18 @@ release_page(HeapReader *reader)
 	if (BufferIsValid(reader->buffer))
 		ReleaseBuffer(reader->buffer);
 	reader->buffer = InvalidBuffer;
+	pace_hold(false);
+}
+
+/* Returns the next page of the scan's stream; see heapread_next. */
+static bool
+next_of_stream(HeapReader *reader, HeapPage *page)
+{
+	Buffer		buffer = next_buffer(reader);
+
+	if (BufferIsValid(buffer))
+		provide_buffer(reader, buffer, page);
+	return BufferIsValid(buffer);
 }
 
 bool
@@ -461,15 +477,13 @@ heapread_next(HeapReader *reader, HeapPage *page)
 	int			i;
 
 	release_page(reader);
+	if (reader->next == reader->n)
+		pace_point();
+	/* the tuples of the page may fill the memory of sorts */
+	pace_hold(true);
 	if (reader->next == reader->n && !reader->ended && !reader->copying &&
-		PT_HEAP_SCAN_HAS_STREAM && reader->most == InvalidBlockNumber)
-	{
-		Buffer		buffer = next_buffer(reader);
-
-		if (BufferIsValid(buffer))
-			provide_buffer(reader, buffer, page);
-		return BufferIsValid(buffer);
-	}
+		reader->streams && reader->most == InvalidBlockNumber)
+		return next_of_stream(reader, page);
 	if (reader->next == reader->n && !next_batch(reader))
 		return false;
 	i = reader->next++;

@@ -45,6 +45,7 @@
 #include "commands/progress.h"
 #include "debug.h"
 #include "executor/executor.h"
+#include "limit/pace.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/procarray.h"
@@ -448,11 +449,13 @@ server_build_scan(Relation heap, HeapScanTarget *target,
 
 	elog(DEBUG2, "ptsort: scanning table \"%s\" by the server's rules",
 		 RelationGetRelationName(heap));
+	pace_hold(true);
 	/* table_index_build_scan() also ends the scan */
 	target->rows += table_index_build_scan(heap, target->index,
 										   target->index_info, true, progress,
 										   target->callback, target->state,
 										   scan);
+	pace_hold(false);
 }
 
 static void

@@ -18,6 +18,7 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "debug.h"
+#include "limit/pace.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "sort/shared.h"
@@ -59,6 +60,7 @@ typedef struct TeamShared
 	int64		budget;			/* bytes, for all participants together */
 	int64		expected;		/* tuples of all participants; 0: unknown */
 	Size		arg_size;
+	dsm_handle	pace;			/* DSM_HANDLE_INVALID: no limits */
 	uint64		query_id;
 } TeamShared;
 
@@ -67,6 +69,20 @@ enter_phase(Team *team, TeamPhase phase)
 {
 	if (team->kind->enter_phase != NULL)
 		team->kind->enter_phase(team, phase);
+}
+
+/*
+ * End this process's pauses for limits.  In the leader, they end before it adds
+ * what the workers counted to its own counts.
+ */
+static void
+end_pace(Team *team)
+{
+	if (team->pace == NULL)
+		return;
+	team->slot->paused_ms = pace_paused_ms();
+	dsm_detach(team->pace);
+	team->pace = NULL;
 }
 
 /*
@@ -181,6 +197,8 @@ launch(Team *team)
 		.budget = team->budget,
 		.expected = team->expected,
 		.arg_size = team->arg == NULL ? 0 : team->arg_size,
+		.pace = team->pace == NULL ? DSM_HANDLE_INVALID :
+			dsm_segment_handle(team->pace),
 		.query_id = pgstat_get_my_query_id()
 	};
 	Piece		pieces[NUM_PIECES] = {
@@ -272,6 +290,8 @@ set_up(Team *team, int workers)
 	if (team->stored == NULL)
 		enter_phase(team, TEAM_FILLS);
 	team->wal_before = pgWalUsage.wal_bytes;
+	if (team->paced)
+		team->pace = pace_begin();
 	team->planned = plan_workers(team, workers);
 	team->leader_rests = !ptsort_debug.leader_participates;
 	if (team->planned > 0)
@@ -580,6 +600,7 @@ team_check_read(const Team *team, const char *name)
 void
 team_finish(Team *team)
 {
+	end_pace(team);
 	team->slots[0].stats.wal_bytes = (int64) (pgWalUsage.wal_bytes -
 											  team->wal_before);
 	for (int i = 1; i <= team->launched; i++)
@@ -628,6 +649,8 @@ join(Team *team, dsm_segment *segment, shm_toc *toc)
 	team->arg = shm_toc_lookup(toc, PIECE_ARG, true);
 	team->info = shm_toc_lookup(toc, PIECE_INFO, true);
 	find_shared(team);
+	if (shared->pace != DSM_HANDLE_INVALID)
+		team->pace = pace_join(shared->pace);
 	if (team->sort_shared != NULL)
 		shared_attach(team->sort_shared, segment);
 }
@@ -653,6 +676,7 @@ team_serve(Team *team, dsm_segment *segment, shm_toc *toc)
 		team_read(team);
 	}
 	InstrEndParallelQuery(&team->slot->buffers, &team->slot->wal);
+	end_pace(team);
 
 	team->kind->close(team);
 	MemoryContextSwitchTo(caller);

@@ -119,6 +119,7 @@ typedef struct TeamSlot
 	BlockNumber blocks;			/* blocks read; see heapscan_build */
 	int64		read;			/* tuples read by team->kind->read */
 	int64		pages;			/* pages written, set by team->kind->read */
+	double		paused_ms;		/* pauses for the limits of pace.h */
 	PtParallelStats stats;
 	Oid			contradicted;	/* collation for which a sort failed, if any */
 	WalUsage	wal;			/* WAL usage of a worker */
@@ -148,6 +149,7 @@ struct Team
 
 	bool		slices;			/* true: each participant reads slices; false:
 								 * the leader reads one stream */
+	bool		paced;			/* the limits of pace.h apply */
 	int			sorts;			/* number of sorts into which a participant
 								 * puts tuples at the same time; these sorts
 								 * share the budget; 0 means one */
@@ -175,6 +177,7 @@ struct Team
 								 * 'sort' */
 	TeamSlot   *slots;			/* slots of all participants; 0: the leader */
 	TeamSlot   *slot;			/* slot of this process */
+	dsm_segment *pace;			/* the team's PaceShared, or NULL */
 
 	/* Leader */
 	bool		leader_rests;	/* leader puts nothing if there are workers */

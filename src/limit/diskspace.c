@@ -1,0 +1,146 @@
+/*-------------------------------------------------------------------------
+ *
+ * diskspace.c
+ *	  Keeps free space in file systems; see diskspace.h.
+ *
+ * A look is a call of statvfs(), which takes a microsecond or two.  After a
+ * look, a process may write STEP bytes before the next one, but not more than
+ * 1/SHARE of what is free beyond the reserve: other participants look at the
+ * same file system, and take their shares of the same free space.
+ *
+ * WAL goes to files that the server prepared for it, as long as there are some:
+ * checkpoints rename old files.  Only if these files might not suffice, the WAL
+ * needs free space.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "access/xlog.h"
+#include "access/xlog_internal.h"
+#include "limit/diskspace.h"
+#include "utils/rel.h"
+
+#define STEP			((int64) 16 * 1024 * 1024)
+#define SHARE			64
+
+/*
+ * Number of WAL files beyond those of a process's own records: for records of
+ * other processes, and the file that a process prepares ahead of its need.
+ */
+#define WAL_FILES_AHEAD 2
+
+int			ptsort_disk_reserve = 256 * 1024;
+
+/*
+ * Returns the bytes that are free beyond the reserve in a path's file system;
+ * negative if less than the reserve is free.  Sets *available to all free bytes.
+ * If the server cannot tell, returns a large number.
+ */
+static int64
+find_room(const char *path, int64 *available)
+{
+	struct statvfs fs;
+
+	if (statvfs(path, &fs) != 0)
+	{
+		*available = PG_INT64_MAX;
+		return PG_INT64_MAX;
+	}
+	*available = (int64) fs.f_bavail * (int64) fs.f_frsize;
+	return *available - (int64) ptsort_disk_reserve * 1024;
+}
+
+/* Returns the last sentence of an error: what the reserve and the space are. */
+static int
+detail(const char *path, int64 available)
+{
+	return errdetail("In the file system of \"%s\", %lld kB are free; ptsort.disk_reserve is %d kB.",
+					 path, (long long) available / 1024, ptsort_disk_reserve);
+}
+
+/* Let a process write after a look; returns false if there is no room. */
+static bool
+take(SpaceGuard *guard, int64 room, Size size)
+{
+	if (room < (int64) size)
+		return false;
+	guard->left = (Size) Max(Min(room / SHARE, STEP) - (int64) size, 0);
+	return true;
+}
+
+void
+diskspace_look_temporary(SpaceGuard *guard, const char *path, Size size)
+{
+	int64		available;
+
+	if (ptsort_disk_reserve > 0 &&
+		!take(guard, find_room(path, &available), size))
+		ereport(ERROR,
+				(errcode(ERRCODE_DISK_FULL),
+				 errmsg("not enough free space for the temporary files of a sort"),
+				 detail(path, available),
+				 errhint("Free some space, or set temp_tablespaces to a tablespace in a larger file system.")));
+}
+
+void
+diskspace_look_relation(SpaceGuard *guard, Relation rel, Size size)
+{
+	char		path[MAXPGPATH];
+	int64		available;
+
+	if (ptsort_disk_reserve == 0)
+		return;
+	pt_relation_path(rel, path);
+	if (!take(guard, find_room(path, &available), size))
+		ereport(ERROR,
+				(errcode(ERRCODE_DISK_FULL),
+				 errmsg("not enough free space for relation \"%s\"",
+						RelationGetRelationName(rel)),
+				 detail(path, available),
+				 errhint("Free some space, or choose a tablespace in a larger file system.")));
+}
+
+/* Returns the number of the next n WAL files that do not exist. */
+static int
+missing_wal_files(int n)
+{
+	TimeLineID	timeline = GetWALInsertionTimeLine();
+	XLogSegNo	current;
+	int			missing = 0;
+
+	XLByteToSeg(GetXLogInsertRecPtr(), current, wal_segment_size);
+	for (int i = 1; i <= n; i++)
+	{
+		char		path[MAXPGPATH];
+		struct stat status;
+
+		XLogFilePath(path, timeline, current + i, wal_segment_size);
+		if (stat(path, &status) != 0)
+			missing++;
+	}
+	return missing;
+}
+
+void
+diskspace_take_wal(Size size)
+{
+	int			files = size / wal_segment_size + WAL_FILES_AHEAD;
+	int64		available;
+	int64		room;
+
+	if (ptsort_disk_reserve == 0)
+		return;
+	room = find_room(XLOGDIR, &available);
+	if (room >= (int64) files * wal_segment_size ||
+		room >= (int64) missing_wal_files(files) * wal_segment_size)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_DISK_FULL),
+			 errmsg("not enough free space for WAL"),
+			 detail(XLOGDIR, available),
+			 errhint("Free some space, lower max_wal_size, or find out what keeps old WAL files: an archive command that fails, or a replication slot.")));
+}

@@ -1,0 +1,108 @@
+/*-------------------------------------------------------------------------
+ *
+ * pace.h
+ *	  The pace of a build or copy: limits of its WAL, reads and temporary files,
+ *	  and of the replicas' lag.
+ *
+ * The leader of a paced team creates a small shared memory segment, and workers
+ * attach it.  The segment has the limits, which another session may change
+ * (pace_change), and the time until which the work so far should have taken.
+ * Participants call pace_point() where they hold no lock and no pin.  There
+ * they pause as long as the work is ahead of a limit.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_PACE_H
+#define PTSORT_PACE_H
+
+#include "compat.h"
+
+#include "port/atomics.h"
+#include "stamp.h"
+#include "storage/dsm.h"
+
+/* PaceReason: why a participant pauses. */
+typedef enum PaceReason
+{
+	PACE_WAL,
+	PACE_IO,
+	PACE_REPLICAS,
+	NUM_PACE_REASONS
+} PaceReason;
+
+/*
+ * Limits: WAL and reads in bytes per second of all participants together, lag
+ * in bytes; 0 means no limit.
+ */
+typedef struct PaceLimits
+{
+	int64		each[NUM_PACE_REASONS];
+} PaceLimits;
+
+/* PaceShared: what the participants of a team and other sessions share. */
+typedef struct PaceShared
+{
+	BuildStamp	stamp;			/* must be first */
+	int			pid;			/* leader; immutable */
+	pg_atomic_uint64 limits[NUM_PACE_REASONS];
+	pg_atomic_uint32 changes;	/* number of changes of limits */
+	pg_atomic_uint64 due[NUM_PACE_REASONS]; /* microseconds of the clock: when
+											 * the work so far is allowed */
+} PaceShared;
+
+/* GUCs */
+extern int	ptsort_max_wal_rate;	/* kB per second; 0: no limit */
+extern int	ptsort_max_io_rate; /* kB per second; 0: no limit */
+extern int	ptsort_max_replica_lag; /* kB; 0: no limit */
+extern char *ptsort_lag_replicas;	/* names, or "" for all */
+
+/*
+ * Leader: pace_begin creates the segment, with the limits of the settings.
+ * Returns NULL, and the team has no limits of its own, if the server has no room
+ * for a segment, or during another team's work.  Worker: pace_join attaches the leader's segment.  The pace ends when
+ * the process detaches the segment.
+ */
+extern dsm_segment *pace_begin(void);
+extern dsm_segment *pace_join(dsm_handle handle);
+
+/* pace_paused_ms returns how long this process paused since pace_begin. */
+extern double pace_paused_ms(void);
+
+/*
+ * pace_change changes limits of the work whose leader is process 'pid'.
+ * Limits that are negative stay as they are.  Returns false if there is no such
+ * work, or if the current role has not the rights of the role of that process.
+ */
+extern bool pace_change(int pid, const PaceLimits *limits);
+
+/*
+ * pace_hold(true) says that this process has pins, so that pace_point() must not
+ * pause until pace_hold(false).
+ */
+typedef struct Pace
+{
+	PaceShared *shared;			/* NULL: no pace */
+	bool		held;
+} Pace;
+extern Pace ptsort_pace;
+
+static inline void
+pace_hold(bool hold)
+{
+	ptsort_pace.held = hold;
+}
+
+/* True if this process's work has any limit now. */
+extern bool pace_is_limited(void);
+
+/* pace_point pauses if the team is ahead of its limits; see above. */
+extern void pace_pause(void);
+
+static inline void
+pace_point(void)
+{
+	if (unlikely(ptsort_pace.shared != NULL) && !ptsort_pace.held)
+		pace_pause();
+}
+
+#endif							/* PTSORT_PACE_H */
