@@ -44,9 +44,9 @@ Datum
 ptsort_set_limits(PG_FUNCTION_ARGS)
 {
 	PaceLimits	limits = {{
-		[PACE_WAL] = get_limit(fcinfo, 1, "max_wal_rate"),
-		[PACE_IO] = get_limit(fcinfo, 3, "max_io_rate"),
-		[PACE_REPLICAS] = get_limit(fcinfo, 2, "max_replica_lag")
+			[PACE_WAL] = get_limit(fcinfo, 1, "max_wal_rate"),
+			[PACE_IO] = get_limit(fcinfo, 3, "max_io_rate"),
+			[PACE_REPLICAS] = get_limit(fcinfo, 2, "max_replica_lag")
 	}};
 
 	if (PG_ARGISNULL(0))

@@ -137,6 +137,7 @@ pace_begin(void)
 	memset(shared, 0, sizeof(PaceShared));
 	stamp_set(&shared->stamp);
 	shared->pid = MyProcPid;
+	shared->role = GetSessionUserId();
 	pg_atomic_init_u32(&shared->changes, 0);
 	for (int i = 0; i < NUM_PACE_REASONS; i++)
 	{
@@ -266,12 +267,9 @@ pace_pause(void)
  * Changes by other sessions
  */
 
-/*
- * Returns the handle that a process published, or DSM_HANDLE_INVALID.  Sets
- * *role to the process's role.
- */
+/* Returns the handle that a process published, or DSM_HANDLE_INVALID. */
 static dsm_handle
-published_handle(int pid, Oid *role)
+published_handle(int pid)
 {
 	pgstat_clear_backend_activity_snapshot();
 	for (int i = 1; i <= pgstat_fetch_stat_numbackends(); i++)
@@ -283,7 +281,6 @@ published_handle(int pid, Oid *role)
 			continue;
 		param = (uint64)
 			local->backendStatus.st_progress_param[PROGRESS_PARAM];
-		*role = local->backendStatus.st_userid;
 		if ((param & PROGRESS_MASK) == PROGRESS_MARK)
 			return (dsm_handle) (param & ~PROGRESS_MASK);
 	}
@@ -305,34 +302,43 @@ is_pace_of(dsm_segment *segment, int pid)
 		shared->pid == pid;
 }
 
+static bool
+is_permitted(dsm_segment *segment)
+{
+	const PaceShared *shared = dsm_segment_address(segment);
+
+	return has_privs_of_role(GetUserId(), shared->role);
+}
+
+static void
+set_limits(PaceShared *shared, const PaceLimits *limits)
+{
+	for (int i = 0; i < NUM_PACE_REASONS; i++)
+	{
+		if (limits->each[i] < 0)
+			continue;
+		pg_atomic_write_u64(&shared->limits[i], limits->each[i]);
+		pg_atomic_write_u64(&shared->due[i], 0);
+	}
+	pg_atomic_fetch_add_u32(&shared->changes, 1);
+}
+
 bool
 pace_change(int pid, const PaceLimits *limits)
 {
-	Oid			role = InvalidOid;
-	dsm_handle	handle = published_handle(pid, &role);
+	dsm_handle	handle = published_handle(pid);
 	dsm_segment *segment;
-	bool		found;
+	bool		may_change;
 
-	if (handle == DSM_HANDLE_INVALID ||
-		!has_privs_of_role(GetUserId(), role))
+	/* this process's own work, whose expressions call this function */
+	if (handle == DSM_HANDLE_INVALID || dsm_find_mapping(handle) != NULL)
 		return false;
 	segment = dsm_attach(handle);
 	if (segment == NULL)
 		return false;
-	found = is_pace_of(segment, pid);
-	if (found)
-	{
-		PaceShared *shared = dsm_segment_address(segment);
-
-		for (int i = 0; i < NUM_PACE_REASONS; i++)
-		{
-			if (limits->each[i] < 0)
-				continue;
-			pg_atomic_write_u64(&shared->limits[i], limits->each[i]);
-			pg_atomic_write_u64(&shared->due[i], 0);
-		}
-		pg_atomic_fetch_add_u32(&shared->changes, 1);
-	}
+	may_change = is_pace_of(segment, pid) && is_permitted(segment);
+	if (may_change)
+		set_limits(dsm_segment_address(segment), limits);
 	dsm_detach(segment);
-	return found;
+	return may_change;
 }

@@ -43,7 +43,8 @@ typedef struct PaceLimits
 typedef struct PaceShared
 {
 	BuildStamp	stamp;			/* must be first */
-	int			pid;			/* leader; immutable */
+	int			pid;			/* leader; immutable, as 'role' */
+	Oid			role;			/* session user of the leader */
 	pg_atomic_uint64 limits[NUM_PACE_REASONS];
 	pg_atomic_uint32 changes;	/* number of changes of limits */
 	pg_atomic_uint64 due[NUM_PACE_REASONS]; /* microseconds of the clock: when
@@ -71,7 +72,7 @@ extern double pace_paused_ms(void);
 /*
  * pace_change changes limits of the work whose leader is process 'pid'.
  * Limits that are negative stay as they are.  Returns false if there is no such
- * work, or if the current role has not the rights of the role of that process.
+ * work, or if the current role has not the rights of the session's role.
  */
 extern bool pace_change(int pid, const PaceLimits *limits);
 

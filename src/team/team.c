@@ -198,7 +198,7 @@ launch(Team *team)
 		.expected = team->expected,
 		.arg_size = team->arg == NULL ? 0 : team->arg_size,
 		.pace = team->pace == NULL ? DSM_HANDLE_INVALID :
-			dsm_segment_handle(team->pace),
+		dsm_segment_handle(team->pace),
 		.query_id = pgstat_get_my_query_id()
 	};
 	Piece		pieces[NUM_PIECES] = {

@@ -1,0 +1,175 @@
+# Limits of builds and copies: the rates of WAL and I/O, the lag of replicas.
+# Processes pause without a lock that a checkpoint or a writer needs; a pause ends
+# with a cancel request, or when another session changes the limit.
+#
+# Depends on the version: wait events, WAL senders, streams of pages
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $event = server_major() >= 17 ? 'PtsortPause' : 'Extension';
+my $node = new_node('primary', init => { allows_streaming => 1 },
+	conf => "maintenance_work_mem = '4MB'\nwal_level = replica\nptsort.max_wal_rate = 0\nmax_wal_size = '1GB'\n");
+$node->safe_psql(
+	'postgres', q{
+CREATE TABLE t AS SELECT g AS a, md5(g::text) AS word FROM generate_series(1, 200000) g;
+CREATE TABLE ordered AS SELECT hashint4(a) AS a, word FROM t;
+CREATE INDEX ordered_a ON ordered (a);
+CREATE TABLE other (a int);
+});
+my $segments = dsm_segments($node);
+
+# Waits until $n processes pause; returns the pid of the leader.
+sub wait_for_pause
+{
+	my ($n) = @_;
+	$node->poll_query_until('postgres', "SELECT count(*) >= $n FROM pg_stat_activity WHERE wait_event = '$event'")
+	  or fail('no pause');
+	return $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND query ~ '(CREATE|REINDEX|CLUSTER)' LIMIT 1");
+}
+
+my $report = q{SELECT count(*), sum(wal_bytes), max(merge_load_ms), max(scan_ms), max(paused_ms) FROM ptsort_last_build() WHERE participant IS NOT NULL};
+
+# No work is faster than its limit, but for the tenth of a second that it may
+# make up for.
+foreach my $workers (0, 1, 3)
+{
+	my ($n, $bytes, $load, $scan, $paused) = split /\|/, $node->safe_psql('postgres', qq{
+SET ptsort.parallel_workers = $workers; SET ptsort.max_wal_rate = '10MB';
+CREATE INDEX t_a ON t (a, word); DROP INDEX t_a; $report});
+	is($n, 1 + $workers, "max_wal_rate, $workers workers");
+	# a few pages are written after the load
+	my $least = 0.97 * 1000 * $bytes / 10 / 1024 / 1024 - 110;
+	cmp_ok($load, '>=', $least, sprintf('the load takes at least %d ms', $least));
+	cmp_ok($paused, '>', 0, 'there were pauses');
+	note(sprintf('== %d participants: %.2f MB/s', $n, $bytes / 1024 / 1024 / $load * 1000));
+}
+is($node->safe_psql('postgres', "CREATE INDEX t_a ON t (a); DROP INDEX t_a; $report") =~ /\|0$/, 1, 'no limit: no pause');
+check_nothing_left($node, 'rates', $segments);
+
+# Reads: nothing of the table is in buffers.
+$node->restart;
+foreach my $sql ('CREATE INDEX t_a ON t (a)', 'CREATE INDEX CONCURRENTLY t_c ON t (a)')
+{
+	$node->restart;
+	my $bytes = $node->safe_psql('postgres', q{SELECT pg_relation_size('t')});
+	my $start = time;
+	my (undef, undef, undef, $scan, $paused) = split /\|/, $node->safe_psql('postgres', "SET ptsort.parallel_workers = 2; SET ptsort.max_io_rate = '10MB'; $sql; $report");
+	cmp_ok(1000 * (time - $start), '>=', 1000 * $bytes / 10 / 1024 / 1024 - 110, "max_io_rate: $sql");
+	cmp_ok($paused, '>', 0, 'there were pauses');
+}
+$node->safe_psql('postgres', 'DROP INDEX t_a, t_c');
+
+# During a pause, other sessions go on.  A cancel request ends the pause.
+sub start_slow
+{
+	my ($sql, $limit) = @_;
+	$limit //= "SET ptsort.max_wal_rate = '10kB'";
+	return start_psql($node, 'SET ptsort.parallel_workers = 2', $limit, $sql, 'SELECT 42');
+}
+foreach my $sql ('CREATE INDEX t_a ON t (word, a)', 'CREATE INDEX CONCURRENTLY t_a ON t (word, a)', 'REINDEX INDEX CONCURRENTLY ordered_a', 'CLUSTER ordered USING ordered_a')
+{
+	my $slow = start_slow($sql);
+	# in a copy, a participant waits until those before it extended the file
+	my $pid = wait_for_pause($sql =~ /CLUSTER/ ? 1 : 3);
+	$node->safe_psql('postgres', "SET statement_timeout = '60s'; INSERT INTO other SELECT generate_series(1, 1000); CHECKPOINT; VACUUM other");
+	my $start = time;
+	is($node->safe_psql('postgres', "SELECT pg_cancel_backend($pid)"), 't', "$sql: cancel");
+	$slow->{run}->finish;
+	note(sprintf('== cancel: %d ms', 1000 * (time - $start)));
+	is(error_of($slow->{err}), 'ERROR:  57014: canceling statement due to user request', 'the error');
+	$node->safe_psql('postgres', 'DROP INDEX IF EXISTS t_a, ordered_a_ccnew');
+	check_nothing_left($node, $sql, $segments);
+}
+
+# A superuser changes the limit of another role's build; others do not.
+$node->safe_psql('postgres', 'CREATE ROLE builder LOGIN; CREATE ROLE stranger LOGIN; GRANT CREATE ON SCHEMA public TO builder; ALTER TABLE t OWNER TO builder');
+foreach my $who ('postgres', 'builder')
+{
+	my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
+	my $slow = start_psql($node, 'SET SESSION AUTHORIZATION builder', 'SET ptsort.parallel_workers = 2', "SET ptsort.max_wal_rate = '10kB'",
+		'CREATE INDEX t_a ON t (word, a)', $report);
+	my $pid = wait_for_pause(3);
+	my $role = $who eq 'postgres' ? $superuser : $who;
+	is($node->safe_psql('postgres', "SET SESSION AUTHORIZATION stranger; SELECT ptsort_set_limits($pid, '0')"), 'f', 'a stranger changes nothing');
+	is($node->safe_psql('postgres', qq{SET SESSION AUTHORIZATION "$role"; SELECT ptsort_set_limits($pid, max_wal_rate => '0')}), 't', "$who lifts the limit");
+	$slow->{run}->finish;
+	is(error_of($slow->{err}), '', 'the build ends');
+	like($slow->{out}, qr/^3\|\d+\|/, 'by its three participants');
+	is($node->safe_psql('postgres', "SELECT ptsort_set_limits($pid, '0')"), 'f', 'after the end, there is nothing to change');
+	$node->safe_psql('postgres', 'DROP INDEX t_a');
+}
+is($node->safe_psql('postgres', 'SELECT ptsort_set_limits(pg_backend_pid()), ptsort_set_limits(1), ptsort_set_limits(NULL)'), 'f|f|', 'no build');
+my ($out, $err) = try_sql($node, q{SELECT ptsort_set_limits(1, 'fast'); SELECT ptsort_set_limits(1, max_io_rate => '-1'); SELECT ptsort_set_limits(1, max_replica_lag => '1 mile')});
+is(error_of($err), q{ERROR:  22023: invalid value for parameter "max_wal_rate": "fast"
+ERROR:  22023: -1 kB is outside the valid range for parameter "max_io_rate" (0 kB .. 2147483647 kB)
+ERROR:  22023: invalid value for parameter "max_replica_lag": "1 mile"
+HINT:  Valid units for this parameter are "B", "kB", "MB", "GB", and "TB".}, 'values that are no limits');
+($out, $err) = try_sql($node, q{SET ptsort.lag_replicas = 'a b'});
+is(error_of($err), qq{ERROR:  22023: invalid value for parameter "ptsort.lag_replicas": "a b"\nDETAIL:  List syntax is invalid.}, 'no list of names');
+
+# Copies, and builds that a limit reaches after their start
+{
+	my ($paused) = $node->safe_psql('postgres', q{SET ptsort.parallel_workers = 2; SET ptsort.max_wal_rate = '20MB'; CLUSTER ordered USING ordered_a;
+SELECT max(paused_ms) > 0 FROM ptsort_last_copy()});
+	is($paused, 't', 'a copy pauses');
+	my $slow = start_slow('CREATE INDEX t_a ON t (word, a)', "SET ptsort.max_wal_rate = '200kB'");
+	my $pid = wait_for_pause(3);
+	is($node->safe_psql('postgres', "SELECT ptsort_set_limits($pid, max_wal_rate => '1TB', max_io_rate => '1TB')"), 't', 'limits for a running build');
+	$slow->{run}->finish;
+	is($slow->{out}, "42\n", 'it ends');
+	$node->safe_psql('postgres', 'DROP INDEX t_a');
+}
+check_nothing_left($node, 'changes', $segments);
+
+# Replicas.  A replica that replays nothing stops the build, not far behind the
+# limit; the batch of each participant may be on the way.
+$node->backup('b');
+my $replica = PostgreSQL::Test::Cluster->new('replica');
+$replica->init_from_backup($node, 'b', has_streaming => 1);
+$replica->start;
+$node->wait_for_catchup($replica);
+my $lag = q{SELECT max(pg_wal_lsn_diff(pg_current_wal_insert_lsn(), replay_lsn)) FROM pg_stat_replication};
+foreach my $names ('', 'replica')
+{
+	$node->wait_for_catchup($replica);
+	$replica->safe_psql('postgres', 'SELECT pg_wal_replay_pause()');
+	my $slow = start_slow('CREATE INDEX t_a ON t (word, a)', "SET ptsort.max_replica_lag = '1MB'; SET ptsort.lag_replicas = '$names'");
+	wait_for_pause(1);
+	my $behind = 0;
+	# the others may be in their last batch
+	foreach my $try (1 .. 10)
+	{
+		$behind = $node->safe_psql('postgres', "SELECT pg_sleep(0.05); $lag") =~ s/\s//r;
+	}
+	cmp_ok($behind, '>', 1024 * 1024, "replicas \"$names\": it is behind");
+	cmp_ok($behind, '<', 1024 * 1024 + 3 * 300 * 1024, 'by the limit and a batch of each participant, at most');
+	$replica->safe_psql('postgres', 'SELECT pg_wal_replay_resume()');
+	$slow->{run}->finish;
+	is($slow->{out}, "42\n", 'when it replays again, the build ends');
+	is(error_of($slow->{err}), '', 'without an error');
+	$node->safe_psql('postgres', 'DROP INDEX t_a');
+}
+
+# A named replica that is not connected is too far behind; one without a name
+# does not count.
+{
+	my $slow = start_slow('CREATE INDEX t_a ON t (word, a)', q{SET ptsort.max_replica_lag = '1GB'; SET ptsort.lag_replicas = 'replica, "Another One"'});
+	my $pid = wait_for_pause(1);
+	is($node->safe_psql('postgres', "SELECT ptsort_set_limits($pid, max_replica_lag => '0')"), 't', 'a replica is missing: lift the limit');
+	$slow->{run}->finish;
+	is($slow->{out}, "42\n", 'the build ends');
+	$node->wait_for_catchup($replica);
+	$replica->safe_psql('postgres', 'SELECT pg_wal_replay_pause()');
+	$replica->stop('immediate');
+	is($node->safe_psql('postgres', q{SET ptsort.max_replica_lag = '1MB'; CREATE INDEX t_b ON t (word, a); SELECT 42}), 42, 'no connected replica: no pause');
+}
+check_nothing_left($node, 'replicas', $segments);
+$node->stop;
+done_testing();
