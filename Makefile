@@ -137,7 +137,7 @@ LAYERS = \
 	$(addprefix order/, \
 		sortextras order) \
 	$(addprefix tape/, \
-		tape frame run splice) \
+		tapefile tape frame run splice) \
 	$(addprefix memory/, \
 		radix tournament tiesort bytesort entrysort memsort) \
 	$(addprefix sort/, \

@@ -18,6 +18,7 @@
 #include "hook/hook.h"
 #include "limit/diskspace.h"
 #include "limit/pace.h"
+#include "limit/replicas.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"

@@ -27,18 +27,12 @@
 #define STEP			((int64) 16 * 1024 * 1024)
 #define SHARE			64
 
-/*
- * Number of WAL files beyond those of a process's own records: for records of
- * other processes, and the file that a process prepares ahead of its need.
- */
-#define WAL_FILES_AHEAD 2
-
 int			ptsort_disk_reserve = 256 * 1024;
 
 /*
  * Returns the bytes that are free beyond the reserve in a path's file system;
- * negative if less than the reserve is free.  Sets *available to all free bytes.
- * If the server cannot tell, returns a large number.
+ * negative if less than the reserve is free.  Sets *available to all free
+ * bytes.  If the system cannot tell, returns a large number.
  */
 static int64
 find_room(const char *path, int64 *available)
@@ -128,7 +122,8 @@ missing_wal_files(int n)
 void
 diskspace_take_wal(Size size)
 {
-	int			files = size / wal_segment_size + WAL_FILES_AHEAD;
+	/* two more: for other processes, and a file prepared ahead of its need */
+	int			files = size / wal_segment_size + 2;
 	int64		available;
 	int64		room;
 

@@ -4,8 +4,8 @@
  *	  Keeps free space in the file systems to which a process writes.
  *
  * A process takes space before it writes to temporary files, to a new relation
- * or to the WAL.  It raises ERRCODE_DISK_FULL if what it writes would leave less
- * than ptsort.disk_reserve in the file system.
+ * or to the WAL.  It raises ERRCODE_DISK_FULL if what it writes would leave
+ * less than ptsort.disk_reserve in the file system.
  *
  *-------------------------------------------------------------------------
  */

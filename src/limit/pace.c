@@ -27,19 +27,15 @@
 #include "utils/backend_status.h"
 #include "utils/wait_event.h"
 
-#define SECOND			UINT64CONST(1000000)	/* microseconds */
-#define BURST			(SECOND / 10)
+/* microseconds */
+#define BURST			(USECS_PER_SEC / 10)
 
 /* Longest sleep, milliseconds: then a process looks for changed limits. */
 #define NAP				50
 
-/* Longest time that one point adds to 'due', so that no sum overflows. */
-#define LONGEST			(SECOND * 86400 * 365)
-
 /* Parameter of the leader's progress report, and what it begins with. */
 #define PROGRESS_PARAM	(PGSTAT_NUM_PROGRESS_PARAM - 1)
-#define PROGRESS_MARK	UINT64CONST(0x7054736f00000000)
-#define PROGRESS_MASK	UINT64CONST(0xffffffff00000000)
+#define PROGRESS_MARK	UINT64CONST(0x7054736f) /* the upper 32 bits */
 
 int			ptsort_max_wal_rate = 0;
 int			ptsort_max_io_rate = 0;
@@ -145,8 +141,9 @@ pace_begin(void)
 		pg_atomic_init_u64(&shared->due[i], 0);
 	}
 	follow(segment);
-	pgstat_progress_update_param(PROGRESS_PARAM, (int64)
-								 (PROGRESS_MARK | dsm_segment_handle(segment)));
+	pgstat_progress_update_param(PROGRESS_PARAM,
+								 (int64) (PROGRESS_MARK << 32 |
+										  dsm_segment_handle(segment)));
 	return segment;
 }
 
@@ -196,8 +193,7 @@ static uint64
 charge(PaceShared *shared, PaceReason reason, uint64 bytes, uint64 rate)
 {
 	pg_atomic_uint64 *due = &shared->due[reason];
-	uint64		cost = (uint64)
-		Min((double) bytes * SECOND / rate, (double) LONGEST);
+	uint64		cost = (uint64) ((double) bytes / rate * USECS_PER_SEC);
 	uint64		earliest = now_us() - BURST;
 	uint64		old = pg_atomic_read_u64(due);
 	uint64		new;
@@ -281,8 +277,8 @@ published_handle(int pid)
 			continue;
 		param = (uint64)
 			local->backendStatus.st_progress_param[PROGRESS_PARAM];
-		if ((param & PROGRESS_MASK) == PROGRESS_MARK)
-			return (dsm_handle) (param & ~PROGRESS_MASK);
+		if (param >> 32 == PROGRESS_MARK)
+			return (dsm_handle) param;
 	}
 	return DSM_HANDLE_INVALID;
 }

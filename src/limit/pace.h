@@ -47,21 +47,21 @@ typedef struct PaceShared
 	Oid			role;			/* session user of the leader */
 	pg_atomic_uint64 limits[NUM_PACE_REASONS];
 	pg_atomic_uint32 changes;	/* number of changes of limits */
-	pg_atomic_uint64 due[NUM_PACE_REASONS]; /* microseconds of the clock: when
-											 * the work so far is allowed */
+	/* when the work so far is allowed: microseconds of the clock */
+	pg_atomic_uint64 due[NUM_PACE_REASONS];
 } PaceShared;
 
 /* GUCs */
 extern int	ptsort_max_wal_rate;	/* kB per second; 0: no limit */
 extern int	ptsort_max_io_rate; /* kB per second; 0: no limit */
 extern int	ptsort_max_replica_lag; /* kB; 0: no limit */
-extern char *ptsort_lag_replicas;	/* names, or "" for all */
 
 /*
  * Leader: pace_begin creates the segment, with the limits of the settings.
- * Returns NULL, and the team has no limits of its own, if the server has no room
- * for a segment, or during another team's work.  Worker: pace_join attaches the leader's segment.  The pace ends when
- * the process detaches the segment.
+ * Returns NULL, and the team has no limits of its own, if the server has no
+ * room for a segment, or during another team's work.  Worker: pace_join
+ * attaches the leader's segment.  The pace ends when the process detaches the
+ * segment.
  */
 extern dsm_segment *pace_begin(void);
 extern dsm_segment *pace_join(dsm_handle handle);
@@ -77,8 +77,8 @@ extern double pace_paused_ms(void);
 extern bool pace_change(int pid, const PaceLimits *limits);
 
 /*
- * pace_hold(true) says that this process has pins, so that pace_point() must not
- * pause until pace_hold(false).
+ * pace_hold(true) says that this process has pins, so that pace_point() must
+ * not pause until pace_hold(false).
  */
 typedef struct Pace
 {

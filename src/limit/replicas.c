@@ -12,7 +12,6 @@
 #include "compat.h"
 
 #include "access/xlog.h"
-#include "limit/pace.h"
 #include "limit/replicas.h"
 #include "replication/walsender.h"
 #include "replication/walsender_private.h"

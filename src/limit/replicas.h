@@ -10,6 +10,8 @@
 
 #include "compat.h"
 
+extern char *ptsort_lag_replicas;	/* GUC: names, or "" for all */
+
 /*
  * replicas_are_within returns true if no replica that counts is more than
  * 'most' bytes behind the end of the WAL.  With ptsort.lag_replicas, the named

@@ -38,7 +38,6 @@
 #define TAPE_OVERRUN	MAXIMUM_ALIGNOF
 
 typedef struct Tapeset Tapeset;
-typedef struct TapeFile TapeFile;
 
 /* Description of an exported tape; plain data for shared memory. */
 typedef struct TapeExport
@@ -76,20 +75,6 @@ typedef struct Tape
 	int64		offset;
 	int64		used;
 } Tape;
-
-/*
- * tapefile_open creates an empty file (private if fileset is NULL), or opens
- * the file of another process for reading only.  tapefile_write and
- * tapefile_read transfer exactly 'size' bytes at an offset in bytes.  Other
- * processes can read bytes as soon as tapefile_write returns.  Closing a
- * private file removes it.
- */
-extern TapeFile *tapefile_open(SharedFileSet *fileset, const char *name,
-							   bool create);
-extern void tapefile_write(TapeFile *file, const void *data, Size size,
-						   int64 offset);
-extern void tapefile_read(TapeFile *file, void *data, Size size, int64 offset);
-extern void tapefile_close(TapeFile *file);
 
 extern Tapeset *tapeset_open(SharedFileSet *fileset, int participant,
 							 int64 block_bytes, bool create);
