@@ -54,6 +54,7 @@
 #include "utils/sortsupport.h"
 #if PG_VERSION_NUM >= 190000
 #include "utils/syscache.h"
+#include "utils/wait_event.h"
 #endif
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
