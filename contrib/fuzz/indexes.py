@@ -242,6 +242,8 @@ class Settings:
             self.values["ptsort.parallel_workers"] = rng.choice((-1, 0, 1, 2))
         for name, chance, choices in (
                 ("ptsort.use_collation_tables", 0.8, ("on", "off")),
+                ("ptsort.max_wal_rate", 0.9, (0, "'20MB'", "'1GB'")),
+                ("ptsort.max_io_rate", 0.9, (0, "'20MB'", "'1GB'")),
                 ("ptsort_test.leader_participates", 0.7, ("on", "off")),
                 ("ptsort_test.server_pages", 0.7, ("off", "on")),
                 ("ptsort_test.key_class", 0.5, ("auto", "prefix", "compared")),
