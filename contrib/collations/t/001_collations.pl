@@ -1,5 +1,7 @@
 # The scripts that compare the collations of machines, and that make the rows
 # about released C libraries.
+#
+# Needs no assertions: t/044_collation_digests.pl has the same digests
 use strict;
 use warnings;
 use FindBin;
