@@ -54,6 +54,7 @@ typedef struct Sample
 	BlockNumber nread;			/* number of blocks in the sample */
 	int64		entries;		/* index entries of the rows in these blocks */
 	PtSort	   *sort;			/* the entries, performed; NULL for a copy */
+	double		run_bytes;		/* size of all entries in runs; 0: unknown */
 	double		row_bytes;		/* for a copy: total size of the rows */
 	double		read_ms;		/* reading the blocks */
 	double		put_ms;			/* computing and putting the entries */
@@ -62,8 +63,9 @@ typedef struct Sample
 
 /*
  * sample_index samples the entries of an index.  sample_rows samples only the
- * rows, for a copy of the table.  Both end after about 'limit_ms'.  'concurrent'
- * is true if the build will use a snapshot, which sees no dead rows.
+ * rows, for a copy of the table.  Both end after about 'limit_ms'.
+ * 'concurrent' is true if the build will use a snapshot, which sees no dead
+ * rows.
  */
 extern void sample_index(Sample *sample, Relation heap, Relation index,
 						 bool concurrent, double limit_ms);
@@ -133,10 +135,9 @@ typedef enum DiskUse
 {
 	DISK_INDEX,
 	DISK_TEMP,
-	DISK_WAL
+	DISK_WAL,
+	NUM_DISK_USES
 } DiskUse;
-
-#define NUM_DISK_USES	3
 
 typedef struct DiskNeed
 {
@@ -151,7 +152,7 @@ extern char *disk_tablespace(Oid tablespace);
 /* disk_temporary returns the fullest directory of temp_tablespaces. */
 extern char *disk_temporary(void);
 
-/* disk_free returns the free bytes of a directory's file system, -1: unknown. */
+/* disk_free returns the free bytes of a file system, or -1 if unknown. */
 extern int64 disk_free(const char *directory);
 
 /*

@@ -177,7 +177,10 @@ read_groups(KeyGroup *groups, const BtRules *rules, Sample *sample,
 		if (i == 0 || !rules->deduplicate ||
 			!same_key(rules->index, last, tuple))
 		{
-			groups[n++] = (KeyGroup) {.size = bytes};
+			groups[n++] = (KeyGroup)
+			{
+				.size = bytes
+			};
 			block = InvalidBlockNumber;
 		}
 		groups[n - 1].rows++;
@@ -279,7 +282,7 @@ indexsize_estimate(IndexSize *size, Relation heap, Relation index,
 {
 	double		scale = sample_scale(sample);
 	LeafFill	fill = {.scale = scale,.space = EMPTY_LEAF};
-	KeyGroup	   *groups = palloc_extended(sizeof(KeyGroup) *
+	KeyGroup   *groups = palloc_extended(sizeof(KeyGroup) *
 										 Max(sample->entries, 1),
 										 MCXT_ALLOC_HUGE);
 	BtRules		rules;

@@ -13,10 +13,12 @@
  * recently dead rows that an older snapshot may see.  So the sample counts all
  * of these, except the older versions of HOT chains.
  *
- * The entries go into ptsort's own sort, with the smallest budget.  So most
- * samples spill, and show how many bytes an entry takes in a run.  In a run of
- * the build, neighbours are more alike than in the sample, so that the runs
- * are smaller than the sample says, but not larger.
+ * The entries go into ptsort's own sort, which writes them to runs, so that the
+ * sample shows how many bytes an entry takes there.  The sort has the smallest
+ * budget.  So the runs of the build are at least as long as the sample's, and
+ * neighbours in them are at least as much alike.  The build's runs need no more
+ * bytes for an entry, but often fewer.  If temp_file_limit is set, the sample
+ * stays in memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,6 +34,7 @@
 #include "storage/bufmgr.h"
 #include "storage/procarray.h"
 #include "util.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/sampling.h"
 #include "variant/variants.h"
@@ -39,6 +42,13 @@
 #define ROUNDS			16
 #define MAX_BLOCKS		3200	/* 25 MB */
 #define MAX_ROWS		100000
+#define MAX_BYTES		((int64) 32 * 1024 * 1024)	/* of entries */
+
+/*
+ * Under temp_file_limit, the sample must fit in memory.  MAX_BYTES, and the
+ * entries of one round, certainly fit in this budget.
+ */
+#define LIMITED_BUDGET	(8 * MAX_BYTES)
 
 /* SampleState: the state of a sample while it reads blocks. */
 typedef struct SampleState
@@ -181,14 +191,28 @@ sample_block(SampleState *scan, BlockNumber block)
 	sample->nread++;
 }
 
-/* Read blocks until there are enough rows or the time is over. */
+/* True if the sample has enough rows or bytes. */
+static bool
+is_enough(const SampleState *scan)
+{
+	const PtSort *sort = scan->sample->sort;
+	int64		bytes = 0;
+
+	if (scan->rows >= (ptsort_debug.sample_rows > 0 ?
+					   ptsort_debug.sample_rows : MAX_ROWS))
+		return true;
+	if (sort != NULL)
+		bytes = memsort_used(sort->memsort) +
+			(sort->tapeset == NULL ? 0 : tapeset_bytes(sort->tapeset));
+	return bytes >= MAX_BYTES;
+}
+
+/* Read blocks until the sample has enough or the time is over. */
 static void
 sample_blocks(SampleState *scan, double limit_ms)
 {
 	Sample	   *sample = scan->sample;
 	BlockNumber *blocks = palloc(MAX_BLOCKS * sizeof(BlockNumber));
-	int64		most = ptsort_debug.sample_rows > 0 ?
-		ptsort_debug.sample_rows : MAX_ROWS;
 	int			n;
 	instr_time	start;
 
@@ -197,7 +221,7 @@ sample_blocks(SampleState *scan, double limit_ms)
 	n = choose_blocks(blocks, sample->nblocks);
 	for (int round = 0; round < ROUNDS; round++)
 	{
-		if (scan->rows >= most || pt_ms_since(start) > limit_ms)
+		if (is_enough(scan) || pt_ms_since(start) > limit_ms)
 			break;
 		for (int i = round; i < n; i += ROUNDS)
 			sample_block(scan, blocks[i]);
@@ -211,7 +235,7 @@ begin_entries(SampleState *scan)
 {
 	PtSortOptions options = {
 		.role = PTSORT_SERIAL,
-		.budget = PTSORT_MIN_BUDGET
+		.budget = temp_file_limit < 0 ? PTSORT_MIN_BUDGET : LIMITED_BUDGET
 	};
 	ExprContext *context;
 
@@ -229,17 +253,22 @@ begin_entries(SampleState *scan)
 											 false, &options);
 }
 
-/* Perform the sort of the entries. */
+/* Write the entries to runs, and perform their sort. */
 static void
 end_entries(SampleState *scan)
 {
+	PtSort	   *sort = scan->sample->sort;
 	instr_time	start;
 
 	ExecDropSingleTupleTableSlot(scan->slot);
 	FreeExecutorState(scan->estate);
 	INSTR_TIME_SET_CURRENT(start);
-	sort_perform(scan->sample->sort);
+	if (temp_file_limit < 0)
+		sort_spill(sort);
+	sort_perform(sort);
 	scan->sample->sort_ms = pt_ms_since(start);
+	for (int i = 0; i < sort->nruns; i++)
+		scan->sample->run_bytes += sort->runs[i]->desc.bytes;
 }
 
 static void
@@ -262,7 +291,7 @@ void
 sample_index(Sample *sample, Relation heap, Relation index, bool concurrent,
 			 double limit_ms)
 {
-	SampleState	scan = {
+	SampleState scan = {
 		.sample = sample,
 		.heap = heap,
 		.index = index,
@@ -275,7 +304,7 @@ sample_index(Sample *sample, Relation heap, Relation index, bool concurrent,
 void
 sample_rows(Sample *sample, Relation heap, double limit_ms)
 {
-	SampleState	scan = {
+	SampleState scan = {
 		.sample = sample,
 		.heap = heap
 	};

@@ -165,7 +165,8 @@ judge_rows(ForecastRow *rows, int n)
 
 		if (forecast->obstacle != NULL)
 			return forecast->obstacle;
-		if (temp_file_limit >= 0 && forecast->temp_bytes / rows[i].participants >
+		if (temp_file_limit >= 0 && rows[i].known &&
+			forecast->temp_bytes / rows[i].participants >
 			(double) temp_file_limit * 1024)
 			return pstrdup("temporary files: more than temp_file_limit");
 		for (int use = 0; use < NUM_DISK_USES; use++)

@@ -315,6 +315,7 @@ reindex_one(RangeVar *relation, bool concurrent, Oid tablespace)
 	Oid			index_id = RangeVarGetRelid(relation, NoLock, false);
 	Oid			heap_id = IndexGetRelation(index_id, true);
 	bool		must_own = false;
+	RangeVar	table_name = {0};
 	List	   *leaves;
 	List	   *items = NIL;
 	ListCell   *lc;
@@ -323,7 +324,8 @@ reindex_one(RangeVar *relation, bool concurrent, Oid tablespace)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not an index", relation->relname)));
-	check_table(relation, heap_id, InvalidOid, &must_own);
+	table_name.relname = get_rel_name(heap_id);
+	check_table(&table_name, heap_id, InvalidOid, &must_own);
 	LockRelationOid(heap_id, AccessShareLock);
 	if (RangeVarGetRelid(relation, AccessShareLock, false) != index_id)
 		ereport(ERROR,
@@ -341,7 +343,8 @@ reindex_one(RangeVar *relation, bool concurrent, Oid tablespace)
 		if (get_rel_relkind(leaf) != RELKIND_INDEX)
 			continue;
 		LockRelationOid(table, AccessShareLock);
-		check_table(relation, table, InvalidOid, &must_own);
+		table_name.relname = get_rel_name(table);
+		check_table(&table_name, table, InvalidOid, &must_own);
 		items = lappend(items, existing_index(table, leaf, concurrent,
 											  tablespace));
 	}
@@ -452,9 +455,11 @@ vacuum(VacuumStmt *stmt)
 	if (!stmt->is_vacuumcmd || !full || stmt->rels == NIL)
 		refuse_statement();
 	foreach(lc, stmt->rels)
-		items = list_concat(items,
-							copy_table(lfirst_node(VacuumRelation, lc)->relation,
-									   false, NULL));
+	{
+		RangeVar   *relation = lfirst_node(VacuumRelation, lc)->relation;
+
+		items = list_concat(items, copy_table(relation, false, NULL));
+	}
 	return items;
 }
 
@@ -468,15 +473,24 @@ repack(Node *stmt)
 }
 
 
-List *
-forecast_items(const char *statement)
+/* error_context_stack: the position of an error is in the argument's text. */
+static void
+point_into_statement(void *statement)
 {
-	List	   *statements = raw_parser(statement, RAW_PARSE_DEFAULT);
-	Node	   *node;
+	int			position = geterrposition();
 
-	if (list_length(statements) != 1)
-		refuse_statement();
-	node = linitial_node(RawStmt, statements)->stmt;
+	if (position > 0)
+	{
+		errposition(0);
+		internalerrposition(position);
+		internalerrquery(statement);
+	}
+}
+
+/* Returns the items of a parsed statement. */
+static List *
+items_of(Node *node, const char *statement)
+{
 	switch (nodeTag(node))
 	{
 		case T_IndexStmt:
@@ -493,4 +507,24 @@ forecast_items(const char *statement)
 			refuse_statement();
 			return NIL;
 	}
+}
+
+List *
+forecast_items(const char *statement)
+{
+	ErrorContextCallback context = {
+		.previous = error_context_stack,
+		.callback = point_into_statement,
+		.arg = (void *) statement
+	};
+	List	   *statements;
+	List	   *items;
+
+	error_context_stack = &context;
+	statements = raw_parser(statement, RAW_PARSE_DEFAULT);
+	if (list_length(statements) != 1)
+		refuse_statement();
+	items = items_of(linitial_node(RawStmt, statements)->stmt, statement);
+	error_context_stack = context.previous;
+	return items;
 }

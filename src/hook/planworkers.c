@@ -88,7 +88,8 @@ planworkers_obstacle(Relation heap, Relation index)
 BtBuildRequest
 planworkers_request(Relation heap, Relation index, int by_cost)
 {
-	return planworkers_request_for(heap, index, utility_workers(index), by_cost);
+	return planworkers_request_for(heap, index, utility_workers(index),
+								   by_cost);
 }
 
 /* The request has 0 workers if the build cannot be parallel. */
