@@ -157,6 +157,30 @@ foreach my $table (qw(numbers wide bloated updated))
 	}
 }
 
+# REPACK, since 19
+SKIP:
+{
+	skip 'no REPACK before 19', 2 if server_major() < 19;
+	is($node->safe_psql('postgres',
+			"SELECT count(*), count(rows) FROM ptsort_forecast('$_')"), '2|2', $_)
+	  foreach 'REPACK numbers', 'REPACK (CONCURRENTLY) numbers USING INDEX numbers_id';
+}
+
+# Since 17 a role with MAINTAIN may rebuild an index, but may not write
+# expressions, which run as the table's owner.
+SKIP:
+{
+	skip 'no privilege MAINTAIN before 17', 2 if server_major() < 17;
+	$node->safe_psql('postgres',
+		'CREATE ROLE maintainer; GRANT MAINTAIN ON numbers TO maintainer');
+	is($node->safe_psql('postgres',
+			"SET ROLE maintainer; SELECT count(*) FROM ptsort_forecast('REINDEX TABLE numbers')"),
+		'1', 'MAINTAIN suffices for REINDEX');
+	my ($ret, $out, $err) = $node->psql('postgres',
+		"SET ROLE maintainer; SELECT ptsort_forecast('CREATE INDEX ON numbers (id)')");
+	like($err, qr/must be owner of table numbers/, 'MAINTAIN does not suffice for CREATE INDEX');
+}
+
 # Unlogged tables have no WAL.
 is($node->safe_psql('postgres', q{
 CREATE UNLOGGED TABLE unlogged AS TABLE sorted;
