@@ -153,11 +153,13 @@ LAYERS = \
 	$(addprefix check/, \
 		check checkread checkpage checkorder checklinks checkunique \
 		checkfind checkrows checkindex checkone checkmany) \
+	$(addprefix forecast/, \
+		forecast newindex sample keycounts indexsize disk forecastbuild) \
 	$(addprefix query/, \
 		sortreport sortnode) \
 	$(addprefix hook/, \
 		hook utility planworkers ambuild cluster internals api checkfunction \
-		limitfunction collations module)
+		limitfunction collations forecaststatement forecastfunction module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 

@@ -111,6 +111,29 @@ COMMENT ON FUNCTION
 	ptsort_check_indexes(pg_catalog.regclass[], pg_catalog.bool, pg_catalog.int4, pg_catalog.bool)
 	IS 'checks btree indexes, several at a time';
 
+CREATE FUNCTION ptsort_forecast(
+	statement pg_catalog.text,
+	OUT index_name pg_catalog.text,
+	OUT table_name pg_catalog.text,
+	OUT "rows" pg_catalog.int8,
+	OUT index_bytes pg_catalog.int8,
+	OUT temp_bytes pg_catalog.int8,
+	OUT wal_bytes pg_catalog.int8,
+	OUT memory_bytes pg_catalog.int8,
+	OUT participants pg_catalog.int4,
+	OUT participants_reason pg_catalog.text,
+	OUT seconds pg_catalog.float8,
+	OUT index_free_bytes pg_catalog.int8,
+	OUT temp_free_bytes pg_catalog.int8,
+	OUT wal_free_bytes pg_catalog.int8,
+	OUT verdict pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'ptsort_forecast'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE ROWS 10;
+
+COMMENT ON FUNCTION ptsort_forecast(pg_catalog.text) IS
+	'sizes and time of the index builds of a statement, which does not run';
+
 -- The bodies are parsed here, so the search_path of a call does not matter.
 CREATE FUNCTION ptsort_check_all(
 	heap pg_catalog.bool DEFAULT false,

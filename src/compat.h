@@ -118,6 +118,14 @@
 #define pt_restrict_search_path() ((void) 0)
 #endif
 
+/* 16 replaced pg_class_ownercheck(). */
+#if PG_VERSION_NUM >= 160000
+#define pt_owns_table(table, role) \
+	object_ownercheck(RelationRelationId, table, role)
+#else
+#define pt_owns_table(table, role) pg_class_ownercheck(table, role)
+#endif
+
 /* Since 18, a constraint WITHOUT OVERLAPS has a GiST index */
 #if PG_VERSION_NUM < 180000
 #define pt_constraint_without_overlaps(constraint) false
@@ -568,6 +576,43 @@ pt_build_index_info(Relation index)
 #if PG_VERSION_NUM < 190000
 #define TupleDescFinalize(desc) ((void) (desc))
 #endif
+
+/* Since 18 a changed column of a descriptor needs a new compact form. */
+#if PG_VERSION_NUM < 180000
+#define populate_compact_attribute(desc, i) ((void) 0)
+#endif
+
+/* Returns the table of a CLUSTER or REPACK statement, or NULL: all tables. */
+static inline RangeVar *
+pt_repack_table(Node *statement)
+{
+#if PG_VERSION_NUM >= 190000
+	VacuumRelation *relation = ((RepackStmt *) statement)->relation;
+
+	return relation == NULL ? NULL : relation->relation;
+#else
+	return ((ClusterStmt *) statement)->relation;
+#endif
+}
+
+/*
+ * pt_repack_order returns true if the statement copies a table in the order of
+ * an index.  *name is the name of that index, or NULL: the one by which the
+ * table is clustered.
+ */
+static inline bool
+pt_repack_order(Node *statement, const char **name)
+{
+#if PG_VERSION_NUM >= 190000
+	RepackStmt *repack = (RepackStmt *) statement;
+
+	*name = repack->indexname;
+	return repack->usingindex || repack->command == REPACK_COMMAND_CLUSTER;
+#else
+	*name = ((ClusterStmt *) statement)->indexname;
+	return true;
+#endif
+}
 
 /*
  * Since 18 extensions can add lines to a node in EXPLAIN.  If PT_EXPLAIN_NODES

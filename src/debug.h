@@ -45,6 +45,8 @@ typedef struct DebugSettings
 								 * CONCURRENTLY builds */
 	bool		all_workers;	/* start all allowed workers, even if they do
 								 * not pay off */
+	int			sample_rows;	/* rows that end a forecast's sample */
+	int			free_kilobytes; /* free space that a forecast sees */
 } DebugSettings;
 
 extern DebugSettings ptsort_debug;

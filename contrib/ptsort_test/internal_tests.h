@@ -49,6 +49,8 @@ typedef struct TestSettings
 	bool	   *leader_participates;
 	bool	   *server_pages;
 	bool	   *all_workers;
+	int		   *sample_rows;
+	int		   *free_kilobytes;
 } TestSettings;
 
 /* Properties of a key (src/key/key.h) */

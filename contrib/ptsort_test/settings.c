@@ -88,6 +88,18 @@ define_work_settings(const TestSettings *s)
 				"This has no effect on builds with CONCURRENTLY.");
 }
 
+/* Settings of forecasts. */
+static void
+define_forecast_settings(const TestSettings *s)
+{
+	define_int("ptsort_test.sample_rows", s->sample_rows, 0, INT_MAX,
+			   "Ends the sample of a forecast after about this many rows.",
+			   "0 means the number that a forecast chooses.");
+	define_int("ptsort_test.free_kilobytes", s->free_kilobytes, 0, INT_MAX,
+			   "Makes a forecast see this much free space on each file system.",
+			   "0 means the true space.");
+}
+
 /* test_settings_init loads ptsort and defines the settings. */
 void
 test_settings_init(void)
@@ -96,4 +108,5 @@ test_settings_init(void)
 
 	define_key_settings(settings);
 	define_work_settings(settings);
+	define_forecast_settings(settings);
 }

@@ -364,12 +364,11 @@ btpage_first_tuple(Page page)
  */
 
 /*
- * Returns the maximum number of heap TIDs of a posting list.  As in the server,
- * a list with its key and line pointer takes at most the tenth of the page that
- * the default fillfactor leaves free.  The result may be less than 2.
+ * As in the server, a posting list with its key and line pointer takes at most
+ * the tenth of the page that the default fillfactor leaves free.
  */
-static inline int
-most_tids(Size keysize)
+int
+btpage_most_tids(Size keysize)
 {
 	int			limit = MAXALIGN_DOWN(MAXALIGN_DOWN(BLCKSZ * 10 / 100) -
 									  sizeof(ItemIdData));
@@ -439,7 +438,7 @@ begin_list(BtPending *pending, Size keysize)
 	memcpy((char *) pending->base + keysize, &pending->base->t_tid,
 		   sizeof(ItemPointerData));
 	pending->ntids = 1;
-	pending->maxtids = most_tids(keysize);
+	pending->maxtids = btpage_most_tids(keysize);
 }
 
 void
@@ -462,7 +461,7 @@ start_with_last(const BtRules *rules, BtPending *pending, BtOpenPage *open,
 	Size		size = IndexTupleSize(last);
 
 	if (open->lastextra > 0 || !same_image(rules, last, itup) ||
-		most_tids(size) < 2)
+		btpage_most_tids(size) < 2)
 		return false;
 	pt_copy(pending->base, last, size);
 	begin_list(pending, size);

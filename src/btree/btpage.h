@@ -125,6 +125,12 @@ extern void btpage_close_rightmost(BtOpenPage *open);
  */
 extern IndexTuple btpage_first_tuple(Page page);
 
+/*
+ * btpage_most_tids returns the maximum number of heap TIDs of a posting list.
+ * 'keysize' is the size of its base tuple.  The result may be less than 2.
+ */
+extern int	btpage_most_tids(Size keysize);
+
 extern void btpending_init(BtPending *pending);
 
 /*

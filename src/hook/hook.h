@@ -29,6 +29,12 @@ extern void cluster_init(void);
 extern int	utility_workers(Relation index);
 
 /*
+ * utility_take_workers removes the option parallel_workers from a list of
+ * options, and returns its number, or -1 if the list does not have the option.
+ */
+extern int	utility_take_workers(List **options);
+
+/*
  * utility_reindexes returns true if the running statement is a REINDEX of
  * tables, not of one index.  It also returns true for REINDEX CONCURRENTLY, but
  * the builds of that statement do not call it.  utility_rewrites returns true
@@ -46,6 +52,16 @@ extern bool utility_rewrites(void);
  */
 extern BtBuildRequest planworkers_request(Relation heap, Relation index,
 										  int by_cost);
+
+/*
+ * planworkers_request_for is planworkers_request for a statement that requests
+ * 'requested' workers, or -1.  planworkers_by_cost returns the number from the
+ * server's cost model, as plan_create_index_workers() does, for an index that
+ * need not exist (newindex_describe).
+ */
+extern BtBuildRequest planworkers_request_for(Relation heap, Relation index,
+											  int requested, int by_cost);
+extern int	planworkers_by_cost(Relation heap, Relation index);
 
 /*
  * planworkers_obstacle returns the reason why the server's rules forbid
@@ -79,5 +95,28 @@ extern int	planworkers_beside_others(int most);
  * this table, or NULL if ptsort builds them.
  */
 extern const char *ambuild_why_not(Relation heap);
+
+/*
+ * ForecastItem: an index that a statement would build, or a table that it would
+ * copy.
+ */
+typedef struct ForecastItem
+{
+	Oid			heap_id;		/* locked */
+	Oid			index_id;		/* existing index, or InvalidOid */
+	IndexStmt  *stmt;			/* a new index, transformed; or NULL */
+	const char *name;			/* of the index; NULL for a copy */
+	bool		copies;			/* copy the table, in the order of index_id */
+	bool		concurrent;
+	Oid			tablespace;		/* of the new file */
+	int			workers;		/* that the statement requests, or -1 */
+} ForecastItem;
+
+/*
+ * forecast_items parses a statement and returns a list of what it would build.
+ * It checks that the user may run the statement, and acquires AccessShareLock
+ * on the tables and indexes.
+ */
+extern List *forecast_items(const char *statement);
 
 #endif							/* PTSORT_HOOK_H */

@@ -107,7 +107,9 @@ ptsort_internals(void)
 			.learn_tuples = &ptsort_debug.learn_tuples,
 			.leader_participates = &ptsort_debug.leader_participates,
 			.server_pages = &ptsort_debug.server_pages,
-			.all_workers = &ptsort_debug.all_workers
+			.all_workers = &ptsort_debug.all_workers,
+			.sample_rows = &ptsort_debug.sample_rows,
+			.free_kilobytes = &ptsort_debug.free_kilobytes
 		},
 		.key_index = key_index,
 		.key_operators = key_operators,

@@ -40,6 +40,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
+#include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "team/build.h"
 #include "utils/rel.h"
@@ -84,12 +85,19 @@ planworkers_obstacle(Relation heap, Relation index)
 	return NULL;
 }
 
-/* The request has 0 workers if the build cannot be parallel. */
 BtBuildRequest
 planworkers_request(Relation heap, Relation index, int by_cost)
 {
+	return planworkers_request_for(heap, index, utility_workers(index),
+								   by_cost);
+}
+
+/* The request has 0 workers if the build cannot be parallel. */
+BtBuildRequest
+planworkers_request_for(Relation heap, Relation index, int requested,
+						int by_cost)
+{
 	BtBuildRequest request = {0};
-	int			requested = utility_workers(index);
 	const char *obstacle;
 
 	if (requested >= 0)
@@ -124,6 +132,29 @@ planworkers_request(Relation heap, Relation index, int by_cost)
 								  request.source, obstacle);
 	}
 	return request;
+}
+
+int
+planworkers_by_cost(Relation heap, Relation index)
+{
+	RelOptInfo *rel = makeNode(RelOptInfo);
+	BlockNumber pages;
+	double		rows;
+	double		visible;
+	int			workers = RelationGetParallelWorkers(heap, -1);
+
+	if (max_parallel_maintenance_workers == 0 ||
+		planworkers_obstacle(heap, index) != NULL)
+		return 0;
+	if (workers >= 0)
+		return Min(workers, max_parallel_maintenance_workers);
+	rel->reloptkind = RELOPT_BASEREL;
+	rel->rel_parallel_workers = -1;
+	estimate_rel_size(heap, NULL, &pages, &rows, &visible);
+	workers = compute_parallel_worker(rel, pages, -1,
+									  max_parallel_maintenance_workers);
+	/* the server wants 32 MB for each process of its own build */
+	return Max(Min(workers, maintenance_work_mem / (32 * 1024) - 1), 0);
 }
 
 /*

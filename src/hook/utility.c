@@ -82,9 +82,8 @@ parse_workers(DefElem *option)
 	return workers;
 }
 
-/* Remove parallel_workers from the list; return its value, or -1 if absent. */
-static int
-take_workers_option(List **options)
+int
+utility_take_workers(List **options)
 {
 	int			workers = -1;
 	ListCell   *lc;
@@ -160,7 +159,7 @@ visit_constraint(Constraint *constraint, char *column, StmtContext *stmt)
 	int			workers = -1;
 
 	if (constraint_builds_btree(constraint))
-		workers = take_workers_option(&constraint->options);
+		workers = utility_take_workers(&constraint->options);
 	if (workers >= 0)
 	{
 		ConstraintRequest *request = palloc(sizeof(ConstraintRequest));
@@ -218,7 +217,7 @@ init_context(Node *node, StmtContext *stmt)
 		case T_IndexStmt:
 			create = (IndexStmt *) node;
 			if (is_btree(create->accessMethod))
-				stmt->index_workers = take_workers_option(&create->options);
+				stmt->index_workers = utility_take_workers(&create->options);
 			return true;
 		case T_AlterTableStmt:
 			visit_alter_table((AlterTableStmt *) node, stmt);

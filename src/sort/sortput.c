@@ -393,6 +393,18 @@ sort_put(PtSort *sort, const void *tuple, Size size, const uint64 *words)
 }
 
 void
+sort_spill(PtSort *sort)
+{
+	MemoryContext old = MemoryContextSwitchTo(sort->context);
+
+	sort->phase = PHASE_FAILED;
+	if (sort->memsort->count > 0)
+		spill(sort);
+	sort->phase = PHASE_PUTTING;
+	MemoryContextSwitchTo(old);
+}
+
+void
 sort_end_runs(PtSort *sort)
 {
 	if (sort->memsort->count > 0)

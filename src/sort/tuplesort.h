@@ -255,6 +255,12 @@ sort_put_entry(PtSort *sort, const uint64 *entry)
 extern void sort_entries_in_memory(PtSort *sort);
 
 /*
+ * sort_spill writes the tuples in memory to a run, although memory may have
+ * room.  The caller can put more tuples.
+ */
+extern void sort_spill(PtSort *sort);
+
+/*
  * sort_end_runs writes the tuples in memory, ends the last initial run, frees
  * the memory of the entries and joins runs that do not overlap.
  */

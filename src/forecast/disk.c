@@ -1,0 +1,162 @@
+/*-------------------------------------------------------------------------
+ *
+ * disk.c
+ *	  Compares what a statement needs on the disks with the free space.
+ *
+ * Directories on the same file system share its free space, so their needs
+ * count together.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "catalog/pg_tablespace_d.h"
+#include "commands/tablespace.h"
+#include "debug.h"
+#include "forecast/forecast.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "storage/fd.h"
+
+static const char *const use_names[NUM_DISK_USES] = {
+	[DISK_INDEX] = "index",
+	[DISK_TEMP] = "temporary files",
+	[DISK_WAL] = "WAL"
+};
+
+char *
+disk_tablespace(Oid tablespace)
+{
+	if (!OidIsValid(tablespace))
+		tablespace = MyDatabaseTableSpace;
+	if (tablespace == DEFAULTTABLESPACE_OID)
+		return pstrdup("base");
+	if (tablespace == GLOBALTABLESPACE_OID)
+		return pstrdup("global");
+	return psprintf("pg_tblspc/%u", tablespace);
+}
+
+/*
+ * The server chooses one of temp_tablespaces for each file, so the fullest of
+ * them decides.
+ */
+char *
+disk_temporary(void)
+{
+	Oid			tablespaces[64];
+	int			n;
+	char	   *result = NULL;
+	int64		least = PG_INT64_MAX;
+
+	PrepareTempTablespaces();
+	n = GetTempTablespaces(tablespaces, lengthof(tablespaces));
+	for (int i = 0; i < n; i++)
+	{
+		char	   *directory = disk_tablespace(tablespaces[i]);
+		int64		bytes = disk_free(directory);
+
+		if (result == NULL || bytes < least)
+		{
+			result = directory;
+			least = bytes;
+		}
+	}
+	return result != NULL ? result : disk_tablespace(InvalidOid);
+}
+
+int64
+disk_free(const char *directory)
+{
+	struct statvfs status;
+
+	if (ptsort_debug.free_kilobytes > 0)
+		return (int64) ptsort_debug.free_kilobytes * 1024;
+	if (statvfs(directory, &status) != 0)
+		return -1;
+	return (int64) status.f_bavail * status.f_frsize;
+}
+
+/* Returns the device of a directory, or 0 if it is unknown. */
+static dev_t
+device_of(const char *directory)
+{
+	struct stat status;
+
+	return stat(directory, &status) == 0 ? status.st_dev : 0;
+}
+
+/* Returns a size in the largest unit that leaves at least 10. */
+static char *
+describe_bytes(double bytes)
+{
+	static const char *const units[] = {"kB", "MB", "GB", "TB"};
+	int			unit = 0;
+
+	for (bytes /= 1024; bytes >= 10240 && unit < lengthof(units) - 1; unit++)
+		bytes /= 1024;
+	return psprintf("%.0f %s", Max(bytes, 1), units[unit]);
+}
+
+/*
+ * If the file system of this need is too small for all needs on it, append a
+ * text to 'verdict'.
+ */
+static void
+judge_device(StringInfo verdict, List *needs, const DiskNeed *first)
+{
+	dev_t		device = device_of(first->directory);
+	bool		used[NUM_DISK_USES] = {false};
+	int64		available = disk_free(first->directory);
+	double		bytes = 0;
+	const char *separator = "";
+	ListCell   *lc;
+
+	foreach(lc, needs)
+	{
+		const DiskNeed *need = lfirst(lc);
+
+		if (device_of(need->directory) != device)
+			continue;
+		bytes += need->bytes;
+		used[need->use] |= need->bytes > 0;
+	}
+	if (available < 0 || bytes <= available)
+		return;
+	if (verdict->len > 0)
+		appendStringInfoString(verdict, "; ");
+	for (int use = 0; use < NUM_DISK_USES; use++)
+	{
+		if (!used[use])
+			continue;
+		appendStringInfo(verdict, "%s%s", separator, use_names[use]);
+		separator = ", ";
+	}
+	appendStringInfo(verdict, ": %s more",
+					 describe_bytes(bytes - available));
+}
+
+char *
+disk_verdict(List *needs)
+{
+	StringInfoData verdict;
+	List	   *seen = NIL;
+	ListCell   *lc;
+
+	initStringInfo(&verdict);
+	foreach(lc, needs)
+	{
+		const DiskNeed *need = lfirst(lc);
+		int			device = (int) device_of(need->directory);
+
+		if (list_member_int(seen, device))
+			continue;
+		seen = lappend_int(seen, device);
+		judge_device(&verdict, needs, need);
+	}
+	if (verdict.len == 0)
+		appendStringInfoString(&verdict, "fits");
+	return verdict.data;
+}

@@ -1,0 +1,228 @@
+/*-------------------------------------------------------------------------
+ *
+ * forecastbuild.c
+ *	  Forecasts one build or copy from a sample of its table.
+ *
+ * Temporary space.  A serial build writes runs only if its entries do not fit
+ * in memory; other builds write all entries.  The sample's runs show how many
+ * bytes an entry takes (sample.c).  Near the limit of memory the forecast says
+ * that the build spills.
+ *
+ * WAL.  The records contain the pages without the free space in the middle.
+ * The forecast ignores wal_compression.
+ *
+ * Time.  The sample measures how long this machine takes to read a block and to
+ * compute, put and sort an entry.  The build does the same, by other code, and
+ * writes pages; the model below relates the two.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "access/nbtree.h"
+#include "access/relation.h"
+#include "access/xlog.h"
+#include "forecast/forecast.h"
+#include "miscadmin.h"
+#include "sort/tuplesort.h"
+
+/*
+ * The model.  The times come from builds of 3 million rows (integers, md5,
+ * names) with tables in the system's cache, on two processors.
+ */
+static const struct
+{
+	double		scan_part;		/* the scan reads a block in this part of the
+								 * time that the sample takes */
+	double		entry_part;		/* the same for an entry */
+	double		page_ms;		/* forming, logging and writing a page */
+	double		tuple_ms;		/* copying a tuple whose key is not exact */
+	double		worker_ms;		/* starting and ending a worker */
+
+	/*
+	 * Part of the budget that certainly holds entries, after the reserve.  A
+	 * sort of tuples may set aside a quarter for learning, and fills its
+	 * chunks unevenly.
+	 */
+	double		entries_part;
+	double		tuples_part;
+	double		reserve_bytes;
+
+	double		page_wal;		/* bytes of WAL in addition to a page */
+	double		temp_bytes;		/* bytes by which a participant's temporary
+								 * files exceed its runs */
+}			model = {
+
+	.scan_part = 0.4,
+	.entry_part = 0.9,
+	.page_ms = 0.015,
+	.tuple_ms = 0.0001,
+	.worker_ms = 10,
+	.entries_part = 0.9,
+	.tuples_part = 0.7,
+	.reserve_bytes = 256 * 1024,
+	.page_wal = 40,
+	.temp_bytes = 64 * 1024
+};
+
+/* SortNeed: what a sort needs for each entry. */
+typedef struct SortNeed
+{
+	double		entry_bytes;	/* of memory, without the tuple */
+	double		tuple_bytes;	/* of memory; 0: no tuples */
+	double		run_bytes;		/* of a run */
+} SortNeed;
+
+static SortNeed
+need_of_index(const Sample *sample, double tuple_bytes)
+{
+	const SortOrder *order = &sample->sort->order;
+	int			stride = Max(order->nwords, 1) + 1;
+	SortNeed	need = {0};
+
+	/* memsort.c sets aside scratch: an eighth of an entry, or an address */
+	need.entry_bytes = order->inline_image ? stride * 9 : (stride + 1) * 8;
+	need.run_bytes = sample->run_bytes / Max(sample->entries, 1);
+	need.tuple_bytes = order->inline_image ? 0 : tuple_bytes;
+	if (sample->run_bytes == 0) /* unknown: count entries as unpacked */
+		need.run_bytes = stride * sizeof(uint64) + need.tuple_bytes;
+	return need;
+}
+
+/* Set the memory and the temporary space of a sort. */
+static void
+forecast_sort(Forecast *forecast, const ForecastRequest *request,
+			  const SortNeed *need)
+{
+	int			participants = request->workers + 1;
+	double		budget = Max((double) maintenance_work_mem * 1024,
+							 (double) participants * PTSORT_MIN_BUDGET);
+	double		part = need->tuple_bytes > 0 ?
+		model.tuples_part : model.entries_part;
+	double		tuples = forecast->rows * need->tuple_bytes;
+	double		entries = forecast->rows * need->entry_bytes;
+
+	/* the array of entries doubles when it is full */
+	forecast->memory_bytes =
+		Min(exp2(ceil(log2(Max(forecast->rows, 1)))) * need->entry_bytes +
+			tuples + participants * model.reserve_bytes, budget);
+	if (request->workers == 0 &&
+		entries + tuples < budget * part - model.reserve_bytes)
+		return;
+	forecast->temp_bytes = forecast->rows * need->run_bytes +
+		(double) participants * model.temp_bytes;
+}
+
+/* Returns the bytes of WAL for these pages of a new file. */
+static double
+wal_of(const ForecastRequest *request, double pages, double free_bytes)
+{
+	if (request->heap->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT ||
+		(!XLogIsNeeded() && !request->concurrent))
+		return 0;
+	return pages * (BLCKSZ + model.page_wal) - free_bytes;
+}
+
+/* Returns the factor by which n entries cost more to sort than n samples. */
+static double
+sort_factor(double n, double samples)
+{
+	return n / Max(samples, 1) * log2(Max(n, 2)) / log2(Max(samples, 2));
+}
+
+static double
+seconds_of(const Forecast *forecast, const ForecastRequest *request,
+		   const Sample *sample, double pages)
+{
+	long		ncpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int			busy = request->workers + 1;
+	double		ms = sample->read_ms * sample_scale(sample) * model.scan_part +
+		(sample->put_ms + sample->sort_ms) * model.entry_part *
+		sort_factor(forecast->rows, sample->entries) + pages * model.page_ms;
+
+	if (sample->sort == NULL || !sample->sort->order.inline_image)
+		ms += forecast->rows * model.tuple_ms;
+
+	if (ncpus > 0)
+		busy = Min(busy, ncpus);
+	return (ms / busy + request->workers * model.worker_ms) / 1000;
+}
+
+static void
+forecast_index(Forecast *forecast, const ForecastRequest *request)
+{
+	char	   *page = palloc(BLCKSZ);
+	Sample		sample;
+	IndexSize	size;
+	SortNeed	need;
+
+	sample_index(&sample, request->heap, request->index, request->concurrent,
+				 request->limit_ms);
+	indexsize_estimate(&size, request->heap, request->index, &sample);
+	forecast->rows = rint(sample.entries * sample_scale(&sample));
+	forecast->file_bytes = size.pages * BLCKSZ;
+	need = need_of_index(&sample, size.tuple_bytes);
+	forecast_sort(forecast, request, &need);
+	forecast->wal_bytes = wal_of(request, size.pages, size.free_bytes);
+	forecast->seconds = seconds_of(forecast, request, &sample, size.pages);
+	_bt_pageinit(page, BLCKSZ);
+	if (size.largest > pt_bt_max_item_size(page))
+		forecast->obstacle =
+			psprintf("an index row of %zu bytes is too large", size.largest);
+	pfree(page);
+	sort_end(sample.sort);
+}
+
+/* Returns the size of the table's TOAST table, which a copy copies. */
+static double
+toast_bytes(Relation heap)
+{
+	Relation	toast;
+	double		result;
+
+	if (!OidIsValid(heap->rd_rel->reltoastrelid))
+		return 0;
+	toast = relation_open(heap->rd_rel->reltoastrelid, AccessShareLock);
+	result = (double) RelationGetNumberOfBlocks(toast) * BLCKSZ;
+	relation_close(toast, AccessShareLock);
+	return result;
+}
+
+/* A copy sorts the rows, with a word or two, unless it keeps their order. */
+static void
+forecast_copy(Forecast *forecast, const ForecastRequest *request)
+{
+	double		room = BLCKSZ - SizeOfPageHeaderData -
+		RelationGetTargetPageFreeSpace(request->heap, HEAP_DEFAULT_FILLFACTOR);
+	SortNeed	need = {.entry_bytes = 4 * sizeof(uint64)};
+	Sample		sample;
+	double		mean;
+	double		pages;
+
+	sample_rows(&sample, request->heap, request->limit_ms);
+	forecast->rows = rint(sample.entries * sample_scale(&sample));
+	mean = sample.row_bytes / Max(sample.entries, 1);
+	/* a row that does not fit begins a page, so half a row remains free */
+	pages = ceil(forecast->rows * mean / Max(room - mean / 2, mean));
+	forecast->file_bytes = pages * BLCKSZ + toast_bytes(request->heap);
+	need.tuple_bytes = need.run_bytes = mean + sizeof(HeapTupleData);
+	need.run_bytes += 2 * sizeof(uint64);
+	if (request->index != NULL)
+		forecast_sort(forecast, request, &need);
+	forecast->wal_bytes = wal_of(request, forecast->file_bytes / BLCKSZ, 0);
+	forecast->seconds = seconds_of(forecast, request, &sample,
+								   2 * forecast->file_bytes / BLCKSZ);
+}
+
+void
+forecast_build(Forecast *forecast, const ForecastRequest *request)
+{
+	memset(forecast, 0, sizeof(Forecast));
+	if (request->copies)
+		forecast_copy(forecast, request);
+	else
+		forecast_index(forecast, request);
+}

@@ -1,0 +1,530 @@
+/*-------------------------------------------------------------------------
+ *
+ * forecaststatement.c
+ *	  Finds what a statement would build, without running the statement.
+ *
+ * A forecast computes expressions with the rights of the table's owner, as a
+ * build does.  So for a new index, whose expressions the caller wrote, the
+ * caller must own the table, as for CREATE INDEX itself.  For an index that
+ * exists, the privilege MAINTAIN (17 and later) suffices.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/genam.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "catalog/index.h"
+#include "catalog/namespace.h"
+#include "catalog/objectaddress.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "commands/defrem.h"
+#include "commands/tablespace.h"
+#include "hook/hook.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "parser/parse_utilcmd.h"
+#include "parser/parser.h"
+#include "storage/lmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+/* Raise the error for a statement without a forecast. */
+static void
+refuse_statement(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot forecast this statement"),
+			 errhint("ptsort_forecast() forecasts one CREATE INDEX, ALTER TABLE ... ADD constraint, REINDEX INDEX, REINDEX TABLE, CLUSTER, REPACK or VACUUM FULL of named tables.")));
+}
+
+
+/*
+ * Tables
+ */
+
+/* RangeVarGetRelidCallback: *arg is true if the user must own the table. */
+static void
+check_table(const RangeVar *relation, Oid table, Oid old, void *arg)
+{
+	bool		must_own = *(bool *) arg;
+	char		kind;
+	bool		allowed;
+
+	if (!OidIsValid(table))
+		return;
+	kind = get_rel_relkind(table);
+	if (kind != RELKIND_RELATION && kind != RELKIND_MATVIEW &&
+		kind != RELKIND_PARTITIONED_TABLE && kind != RELKIND_TOASTVALUE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table or materialized view",
+						relation->relname)));
+	allowed = must_own ? pt_owns_table(table, GetUserId()) :
+		pt_may_maintain(table, GetUserId());
+	if (!allowed)
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(kind),
+					   relation->relname);
+}
+
+/* Check and lock a table and, unless 'only' is true, its partitions. */
+static List *
+lock_tables(RangeVar *relation, bool must_own, bool only)
+{
+	Oid			table;
+	List	   *all;
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	if (relation == NULL)
+		refuse_statement();
+	table = RangeVarGetRelidExtended(relation, AccessShareLock, 0, check_table,
+									 &must_own);
+	if (get_rel_relkind(table) != RELKIND_PARTITIONED_TABLE)
+		return list_make1_oid(table);
+	if (only)
+		return NIL;
+	all = find_all_inheritors(table, AccessShareLock, NULL);
+	foreach(lc, all)
+	{
+		Oid			partition = lfirst_oid(lc);
+		RangeVar	name = {.relname = get_rel_name(partition)};
+
+		if (get_rel_relkind(partition) != RELKIND_RELATION)
+			continue;
+		check_table(&name, partition, InvalidOid, &must_own);
+		result = lappend_oid(result, partition);
+	}
+	return result;
+}
+
+
+/*
+ * New indexes
+ */
+
+/* Append the columns' names to a name, as the server does. */
+static void
+append_columns(StringInfo names, List *elements)
+{
+	ListCell   *lc;
+
+	foreach(lc, elements)
+	{
+		IndexElem  *element = lfirst_node(IndexElem, lc);
+
+		if (names->len > 0)
+			appendStringInfoChar(names, '_');
+		appendStringInfoString(names, element->indexcolname ?
+							   element->indexcolname : element->name ?
+							   element->name : "expr");
+	}
+}
+
+/* Returns the name that the server would choose for an index. */
+static const char *
+choose_name(Oid table, const IndexStmt *stmt)
+{
+	StringInfoData names;
+	const char *label = stmt->primary ? "pkey" :
+		stmt->excludeOpNames != NIL ? "excl" :
+		stmt->isconstraint ? "key" : "idx";
+
+	initStringInfo(&names);
+	if (!stmt->primary)
+	{
+		append_columns(&names, stmt->indexParams);
+		append_columns(&names, stmt->indexIncludingParams);
+	}
+	return ChooseRelationName(get_rel_name(table),
+							  stmt->primary ? NULL : names.data, label,
+							  get_rel_namespace(table), stmt->isconstraint);
+}
+
+/* Returns the tablespace of a new index; InvalidOid: that of the database. */
+static Oid
+tablespace_of(const IndexStmt *stmt, Oid table)
+{
+	if (stmt->tableSpace != NULL)
+		return get_tablespace_oid(stmt->tableSpace, false);
+	return GetDefaultTablespace(get_rel_persistence(table), false);
+}
+
+/* Returns the items of a new index: one for each table. */
+static List *
+new_index(IndexStmt *stmt, const char *statement)
+{
+	int			workers = utility_take_workers(&stmt->options);
+	List	   *tables = lock_tables(stmt->relation, true,
+									 !stmt->relation->inh);
+	bool		is_one = list_length(tables) == 1 && stmt->idxname != NULL;
+	List	   *items = NIL;
+	ListCell   *lc;
+
+	if (stmt->accessMethod != NULL && strcmp(stmt->accessMethod, "btree") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot forecast an index of access method \"%s\"",
+						stmt->accessMethod),
+				 errhint("ptsort builds only btree indexes.")));
+	foreach(lc, tables)
+	{
+		ForecastItem *item = palloc0(sizeof(ForecastItem));
+
+		item->heap_id = lfirst_oid(lc);
+		item->stmt = transformIndexStmt(item->heap_id, copyObject(stmt),
+										statement);
+		item->name = is_one ? stmt->idxname :
+			choose_name(item->heap_id, item->stmt);
+		item->concurrent = stmt->concurrent;
+		item->tablespace = tablespace_of(stmt, item->heap_id);
+		item->workers = workers;
+		items = lappend(items, item);
+	}
+	return items;
+}
+
+/* Returns index elements for a list of column names. */
+static List *
+make_elements(List *names)
+{
+	List	   *elements = NIL;
+	ListCell   *lc;
+
+	foreach(lc, names)
+	{
+		IndexElem  *element = makeNode(IndexElem);
+
+		element->name = pstrdup(strVal(lfirst(lc)));
+		elements = lappend(elements, element);
+	}
+	return elements;
+}
+
+/* Returns the index statement for a constraint, or NULL if it has no index. */
+static IndexStmt *
+constraint_index(Constraint *constraint, RangeVar *table)
+{
+	IndexStmt  *stmt = makeNode(IndexStmt);
+	ListCell   *lc;
+
+	if (constraint->indexname != NULL ||
+		(constraint->contype != CONSTR_PRIMARY &&
+		 constraint->contype != CONSTR_UNIQUE &&
+		 constraint->contype != CONSTR_EXCLUSION))
+		return NULL;
+	stmt->idxname = constraint->conname;
+	stmt->relation = table;
+	stmt->accessMethod = constraint->access_method;
+	if (pt_constraint_without_overlaps(constraint))
+		stmt->accessMethod = "gist";
+	stmt->tableSpace = constraint->indexspace;
+	stmt->options = constraint->options;
+	stmt->whereClause = constraint->where_clause;
+	stmt->unique = constraint->contype != CONSTR_EXCLUSION;
+	stmt->primary = constraint->contype == CONSTR_PRIMARY;
+	stmt->isconstraint = true;
+	stmt->nulls_not_distinct = constraint->nulls_not_distinct;
+	stmt->indexParams = make_elements(constraint->keys);
+	stmt->indexIncludingParams = make_elements(constraint->including);
+	foreach(lc, constraint->exclusions)
+	{
+		List	   *pair = lfirst_node(List, lc);
+
+		stmt->indexParams = lappend(stmt->indexParams, linitial(pair));
+		stmt->excludeOpNames = lappend(stmt->excludeOpNames, lsecond(pair));
+	}
+	return stmt;
+}
+
+static List *
+alter_table(AlterTableStmt *stmt, const char *statement)
+{
+	List	   *items = NIL;
+	ListCell   *lc;
+
+	if (stmt->objtype != OBJECT_TABLE)
+		refuse_statement();
+	foreach(lc, stmt->cmds)
+	{
+		AlterTableCmd *cmd = lfirst_node(AlterTableCmd, lc);
+		IndexStmt  *index = NULL;
+
+		if (cmd->subtype == AT_AddConstraint && IsA(cmd->def, Constraint))
+			index = constraint_index((Constraint *) cmd->def, stmt->relation);
+		if (index == NULL)
+			refuse_statement();
+		items = list_concat(items, new_index(index, statement));
+	}
+	return items;
+}
+
+
+/*
+ * Existing indexes
+ */
+
+/* Returns an item for an existing index, whose table is locked. */
+static ForecastItem *
+existing_index(Oid heap_id, Oid index_id, bool concurrent, Oid tablespace)
+{
+	ForecastItem *item = palloc0(sizeof(ForecastItem));
+	Relation	index = relation_open(index_id, AccessShareLock);
+
+	item->heap_id = heap_id;
+	item->index_id = index_id;
+	item->name = pstrdup(RelationGetRelationName(index));
+	item->concurrent = concurrent;
+	item->tablespace = OidIsValid(tablespace) ? tablespace :
+		index->rd_rel->reltablespace;
+	item->workers = -1;
+	relation_close(index, NoLock);
+	return item;
+}
+
+/* Returns the items of all indexes of a table, and of its TOAST table. */
+static List *
+indexes_of(Oid table, bool concurrent, Oid tablespace)
+{
+	Relation	heap = table_open(table, AccessShareLock);
+	Oid			toast = heap->rd_rel->reltoastrelid;
+	List	   *indexes = RelationGetIndexList(heap);
+	List	   *items = NIL;
+	ListCell   *lc;
+
+	foreach(lc, indexes)
+		items = lappend(items, existing_index(table, lfirst_oid(lc), concurrent,
+											  tablespace));
+	table_close(heap, NoLock);
+	if (OidIsValid(toast))
+		items = list_concat(items, indexes_of(toast, concurrent, tablespace));
+	return items;
+}
+
+/*
+ * Returns the items of an index, or of a partitioned index's leaves.  The table
+ * is locked first, as all statements do, and the name looked up again.
+ */
+static List *
+reindex_one(RangeVar *relation, bool concurrent, Oid tablespace)
+{
+	Oid			index_id = RangeVarGetRelid(relation, NoLock, false);
+	Oid			heap_id = IndexGetRelation(index_id, true);
+	bool		must_own = false;
+	RangeVar	table_name = {0};
+	List	   *leaves;
+	List	   *items = NIL;
+	ListCell   *lc;
+
+	if (!OidIsValid(heap_id))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not an index", relation->relname)));
+	table_name.relname = get_rel_name(heap_id);
+	check_table(&table_name, heap_id, InvalidOid, &must_own);
+	LockRelationOid(heap_id, AccessShareLock);
+	if (RangeVarGetRelid(relation, AccessShareLock, false) != index_id)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("index \"%s\" was replaced meanwhile",
+						relation->relname)));
+	leaves = get_rel_relkind(index_id) == RELKIND_PARTITIONED_INDEX ?
+		find_all_inheritors(index_id, AccessShareLock, NULL) :
+		list_make1_oid(index_id);
+	foreach(lc, leaves)
+	{
+		Oid			leaf = lfirst_oid(lc);
+		Oid			table = IndexGetRelation(leaf, false);
+
+		if (get_rel_relkind(leaf) != RELKIND_INDEX)
+			continue;
+		LockRelationOid(table, AccessShareLock);
+		table_name.relname = get_rel_name(table);
+		check_table(&table_name, table, InvalidOid, &must_own);
+		items = lappend(items, existing_index(table, leaf, concurrent,
+											  tablespace));
+	}
+	return items;
+}
+
+static List *
+reindex(ReindexStmt *stmt)
+{
+	bool		concurrent = false;
+	Oid			tablespace = InvalidOid;
+	List	   *items = NIL;
+	ListCell   *lc;
+
+	foreach(lc, stmt->params)
+	{
+		DefElem    *param = lfirst_node(DefElem, lc);
+
+		if (strcmp(param->defname, "concurrently") == 0)
+			concurrent = defGetBoolean(param);
+		else if (strcmp(param->defname, "tablespace") == 0)
+			tablespace = get_tablespace_oid(defGetString(param), false);
+	}
+	if (stmt->kind == REINDEX_OBJECT_INDEX)
+		return reindex_one(stmt->relation, concurrent, tablespace);
+	if (stmt->kind != REINDEX_OBJECT_TABLE)
+		refuse_statement();
+	foreach(lc, lock_tables(stmt->relation, false, false))
+		items = list_concat(items, indexes_of(lfirst_oid(lc), concurrent,
+											  tablespace));
+	return items;
+}
+
+
+/*
+ * Copies of tables
+ */
+
+/* Returns the index that orders a table's copy. */
+static Oid
+order_index(Oid table, const char *name)
+{
+	Relation	heap = table_open(table, AccessShareLock);
+	List	   *indexes = RelationGetIndexList(heap);
+	Oid			result = InvalidOid;
+	ListCell   *lc;
+
+	foreach(lc, indexes)
+	{
+		Oid			index = lfirst_oid(lc);
+
+		if (name != NULL ? strcmp(get_rel_name(index), name) == 0 :
+			get_index_isclustered(index))
+			result = index;
+	}
+	table_close(heap, NoLock);
+	if (!OidIsValid(result))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 name != NULL ?
+				 errmsg("index \"%s\" for table \"%s\" does not exist", name,
+						get_rel_name(table)) :
+				 errmsg("there is no previously clustered index for table \"%s\"",
+						get_rel_name(table))));
+	return result;
+}
+
+/* Returns the items of a copy: the table, then its indexes. */
+static List *
+copy_table(RangeVar *relation, bool ordered, const char *index_name)
+{
+	List	   *items = NIL;
+	ListCell   *lc;
+
+	foreach(lc, lock_tables(relation, false, false))
+	{
+		ForecastItem *item = palloc0(sizeof(ForecastItem));
+		Relation	heap = table_open(lfirst_oid(lc), AccessShareLock);
+
+		item->heap_id = lfirst_oid(lc);
+		item->copies = true;
+		item->tablespace = heap->rd_rel->reltablespace;
+		item->workers = -1;
+		table_close(heap, NoLock);
+		if (ordered)
+			item->index_id = order_index(item->heap_id, index_name);
+		items = lappend(items, item);
+		items = list_concat(items, indexes_of(item->heap_id, false,
+											  InvalidOid));
+	}
+	return items;
+}
+
+static List *
+vacuum(VacuumStmt *stmt)
+{
+	bool		full = false;
+	List	   *items = NIL;
+	ListCell   *lc;
+
+	foreach(lc, stmt->options)
+	{
+		DefElem    *option = lfirst_node(DefElem, lc);
+
+		if (strcmp(option->defname, "full") == 0)
+			full = defGetBoolean(option);
+	}
+	if (!stmt->is_vacuumcmd || !full || stmt->rels == NIL)
+		refuse_statement();
+	foreach(lc, stmt->rels)
+	{
+		RangeVar   *relation = lfirst_node(VacuumRelation, lc)->relation;
+
+		items = list_concat(items, copy_table(relation, false, NULL));
+	}
+	return items;
+}
+
+static List *
+repack(Node *stmt)
+{
+	const char *name;
+	bool		ordered = pt_repack_order(stmt, &name);
+
+	return copy_table(pt_repack_table(stmt), ordered, name);
+}
+
+
+/* error_context_stack: the position of an error is in the argument's text. */
+static void
+point_into_statement(void *statement)
+{
+	int			position = geterrposition();
+
+	if (position > 0)
+	{
+		errposition(0);
+		internalerrposition(position);
+		internalerrquery(statement);
+	}
+}
+
+/* Returns the items of a parsed statement. */
+static List *
+items_of(Node *node, const char *statement)
+{
+	switch (nodeTag(node))
+	{
+		case T_IndexStmt:
+			return new_index((IndexStmt *) node, statement);
+		case T_AlterTableStmt:
+			return alter_table((AlterTableStmt *) node, statement);
+		case T_ReindexStmt:
+			return reindex((ReindexStmt *) node);
+		case T_VacuumStmt:
+			return vacuum((VacuumStmt *) node);
+		case T_RepackStmt:
+			return repack(node);
+		default:
+			refuse_statement();
+			return NIL;
+	}
+}
+
+List *
+forecast_items(const char *statement)
+{
+	ErrorContextCallback context = {
+		.previous = error_context_stack,
+		.callback = point_into_statement,
+		.arg = (void *) statement
+	};
+	List	   *statements;
+	List	   *items;
+
+	error_context_stack = &context;
+	statements = raw_parser(statement, RAW_PARSE_DEFAULT);
+	if (list_length(statements) != 1)
+		refuse_statement();
+	items = items_of(linitial_node(RawStmt, statements)->stmt, statement);
+	error_context_stack = context.previous;
+	return items;
+}
