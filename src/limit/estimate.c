@@ -22,9 +22,9 @@
  * large.
  *
  * Pauses for limits are not part of these times.  A phase takes at least the
- * bytes to come divided by the rate that limits them.  The speed of a replica is
- * unknown: if its lag is limited, the last phase is expected to have as many
- * pauses as it had so far.
+ * bytes to come divided by the rate that limits them.  The speed of a replica
+ * is unknown: if its lag is limited, the estimate assumes that the pauses in the
+ * last phase go on as before.
  *
  *-------------------------------------------------------------------------
  */

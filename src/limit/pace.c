@@ -94,7 +94,7 @@ pace_begin(const WorkAbout *about)
 	dsm_segment *segment;
 	PaceShared *shared;
 
-	if (!IsUnderPostmaster || ptsort_pace.shared != NULL)
+	if (about == NULL || !IsUnderPostmaster || ptsort_pace.shared != NULL)
 		return NULL;
 	segment = dsm_create(sizeof(PaceShared), DSM_CREATE_NULL_IF_MAXSEGMENTS);
 	if (segment == NULL)

@@ -158,6 +158,7 @@ work_follow(WorkShared *shared)
 void
 work_forget(void)
 {
+	work_publish();
 	ptsort_work.shared = NULL;
 }
 

@@ -308,8 +308,7 @@ set_up(Team *team, int workers)
 	if (team->stored == NULL)
 		enter_phase(team, TEAM_FILLS);
 	team->wal_before = pgWalUsage.wal_bytes;
-	if (team->about != NULL)
-		team->pace = pace_begin(team->about);
+	team->pace = pace_begin(team->about);
 	team->planned = plan_workers(team, workers);
 	team->leader_rests = !ptsort_debug.leader_participates;
 	if (team->planned > 0)
