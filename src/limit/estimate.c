@@ -23,8 +23,8 @@
  *
  * Pauses for limits are not part of these times.  A phase takes at least the
  * bytes to come divided by the rate that limits them.  The speed of a replica
- * is unknown: if its lag is limited, the estimate assumes that the pauses in the
- * last phase go on as before.
+ * is unknown: if its lag is limited, the estimate assumes that the pauses of
+ * the last phase go on.
  *
  *-------------------------------------------------------------------------
  */

@@ -63,9 +63,9 @@ extern int	ptsort_max_replica_lag; /* kB; 0: no limit */
 /*
  * Leader: pace_begin creates the segment, with the limits of the settings.
  * Returns NULL, and the team has no limits of its own, if 'about' is NULL, if
- * the server has no room for a segment, or during another team's work.  Worker: pace_join
- * attaches the leader's segment.  The pace ends when the process detaches the
- * segment.
+ * the server has no room for a segment, or during another team's work.  Worker:
+ * pace_join attaches the leader's segment.  The pace ends when the process
+ * detaches the segment.
  */
 extern dsm_segment *pace_begin(const WorkAbout *about);
 extern dsm_segment *pace_join(dsm_handle handle);
