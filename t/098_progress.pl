@@ -93,8 +93,8 @@ foreach my $wide (0, 1)
 }
 
 # The second index of a scan has no scan of its own.  Each build has its own
-# workers, so only the leader passes the point twice.
-at_point('build: before load:2', 1, [ 'SET max_parallel_maintenance_workers = 2', 'SET ptsort.parallel_workers = 2', 'CREATE TABLE two AS SELECT * FROM t', 'CREATE INDEX two_a ON two (a)', 'CREATE INDEX two_w ON two (word)', 'SET min_parallel_table_scan_size = 0', 'REINDEX TABLE two' ],
+# workers, so only the leader passes the point four times.
+at_point('build: before load:4', 1, [ 'SET max_parallel_maintenance_workers = 2', 'SET ptsort.parallel_workers = 2', 'CREATE TABLE two AS SELECT * FROM t', 'CREATE INDEX two_a ON two (a)', 'CREATE INDEX two_w ON two (word)', 'SET min_parallel_table_scan_size = 0', 'REINDEX TABLE two' ],
 	sub { is(progress(q{relation, phase, seconds_left IS NULL, wal_bytes_expected > 1000000}), 'public.two_w|load|t|t', 'runs of another scan') });
 
 # Other roles, other databases
