@@ -129,7 +129,7 @@ DATA = $(wildcard ptsort--*.sql)
 LAYERS = \
 	util stamp segment debug \
 	$(addprefix limit/, \
-		replicas pace diskspace) \
+		replicas work pace publish estimate diskspace) \
 	$(addprefix text/, \
 		text_table text_pass text_icu text_unit text_rank text_digest text_model text_symbol text_code) \
 	$(addprefix key/, \
@@ -159,7 +159,8 @@ LAYERS = \
 		sortreport sortnode) \
 	$(addprefix hook/, \
 		hook utility planworkers ambuild cluster internals api checkfunction \
-		limitfunction collations forecaststatement forecastfunction module)
+		limitfunction progressfunction collations forecaststatement \
+		forecastfunction module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 

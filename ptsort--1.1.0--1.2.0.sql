@@ -610,3 +610,30 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION ptsort_set_limits(pg_catalog.int4, pg_catalog.text,
 	pg_catalog.text, pg_catalog.text) IS
 	'changes the limits of the index build or copy that a process leads';
+
+-- Each build and copy that a process of the server leads.  Of the work of other
+-- roles, only the first two columns are visible, as in the progress views.
+CREATE FUNCTION ptsort_progress(
+	OUT pid pg_catalog.int4,
+	OUT datname pg_catalog.name,
+	OUT relation pg_catalog.text,
+	OUT table_name pg_catalog.text,
+	OUT kind pg_catalog.text,
+	OUT phase pg_catalog.text,
+	OUT percent pg_catalog.float8,
+	OUT rows_per_second pg_catalog.float8,
+	OUT seconds_left pg_catalog.float8,
+	OUT elapsed_ms pg_catalog.float8,
+	OUT temp_bytes pg_catalog.int8,
+	OUT temp_bytes_expected pg_catalog.int8,
+	OUT wal_bytes pg_catalog.int8,
+	OUT wal_bytes_expected pg_catalog.int8,
+	OUT participants pg_catalog.int4,
+	OUT paused_ms pg_catalog.float8,
+	OUT waiting_for pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'ptsort_progress'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+
+COMMENT ON FUNCTION ptsort_progress() IS
+	'the index builds and copies of tables by ptsort that run now';

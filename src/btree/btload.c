@@ -440,6 +440,7 @@ btload_report(BtLoad *load)
 	int64		added = load->tuples - load->reported;
 
 	load->reported = load->tuples;
+	work_count(WORK_READ, added);
 	return (int64) pg_atomic_add_fetch_u64(&load->shared->tuples, added);
 }
 

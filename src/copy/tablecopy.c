@@ -166,6 +166,8 @@ next_row(Copier *self)
 		uint64		written = pg_atomic_add_fetch_u64(&shared->written,
 													  self->unreported);
 
+		work_count(WORK_READ, self->unreported);
+		work_publish();
 		self->unreported = 0;
 		CHECK_FOR_INTERRUPTS();
 		if (self->team.is_leader)
@@ -338,6 +340,7 @@ tablecopy_run(const CopyRules *rules, Relation index,
 		.index_id = RelationGetRelid(index),
 		.rules = *rules
 	};
+	WorkAbout	about;
 	Copier		self = {
 		.team = {
 			.kind = &copy_kind,
@@ -348,7 +351,7 @@ tablecopy_run(const CopyRules *rules, Relation index,
 			.budget = (int64) maintenance_work_mem * 1024,
 			.is_leader = true,
 			.table = rules->old_heap,
-			.paced = true,
+			.about = &about,
 			.snapshot = rules->snapshot != NULL ? rules->snapshot : SnapshotAny
 		},
 		.rules = *rules,
@@ -361,6 +364,7 @@ tablecopy_run(const CopyRules *rules, Relation index,
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
+	work_describe(&about, WORK_COPY, rules->old_heap, index, team->budget);
 	team_sort(team, request->workers);
 	team_read(team);
 	team_wait(team);

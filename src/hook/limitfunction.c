@@ -8,7 +8,7 @@
 #include "compat.h"
 
 #include "fmgr.h"
-#include "limit/pace.h"
+#include "limit/publish.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
@@ -51,5 +51,5 @@ ptsort_set_limits(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	PG_RETURN_BOOL(pace_change(PG_GETARG_INT32(0), &limits));
+	PG_RETURN_BOOL(publish_change_limits(PG_GETARG_INT32(0), &limits));
 }

@@ -11,20 +11,15 @@
  * the limit, 'due' stays at most BURST behind the clock: a process that paused
  * longer than it had to, or then had to compute, may make up for that.
  *
- * Another session finds the segment by its handle, which the leader publishes
- * in a parameter of its progress report that the server does not use.
- *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include "executor/instrument.h"
 #include "limit/pace.h"
 #include "limit/replicas.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
-#include "utils/acl.h"
-#include "utils/backend_status.h"
+#include "utils/backend_progress.h"
 #include "utils/wait_event.h"
 
 /* microseconds */
@@ -33,56 +28,30 @@
 /* Longest sleep, milliseconds: then a process looks for changed limits. */
 #define NAP				50
 
-/* Parameter of the leader's progress report, and what it begins with. */
-#define PROGRESS_PARAM	(PGSTAT_NUM_PROGRESS_PARAM - 1)
-#define PROGRESS_MARK	UINT64CONST(0x7054736f) /* the upper 32 bits */
-
 int			ptsort_max_wal_rate = 0;
 int			ptsort_max_io_rate = 0;
 int			ptsort_max_replica_lag = 0;
 
 Pace		ptsort_pace;
 
-/* What this process counted at its last point, and how long it paused */
+/* What this process counted at its last point */
 static uint64 counted[NUM_PACE_REASONS];
-static uint64 paused;
 
-static uint64
-now_us(void)
-{
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(now);
-	return INSTR_TIME_GET_MICROSEC(now);
-}
-
-/* Returns what the server counted in this process so far, in bytes. */
+/* Returns the published count of what a limit is for, in bytes. */
 static uint64
 count(PaceReason reason)
 {
-	const BufferUsage *usage = &pgBufferUsage;
-
-	if (reason == PACE_IO)
-		return (uint64) (usage->shared_blks_read + usage->temp_blks_read +
-						 usage->temp_blks_written) * BLCKSZ;
-	return pgWalUsage.wal_bytes;
-}
-
-static uint64
-limit_of(const PaceShared *shared, PaceReason reason)
-{
-	return pg_atomic_read_u64(unconstify(pg_atomic_uint64 *,
-										 &shared->limits[reason]));
+	return ptsort_work.counts[reason == PACE_IO ? WORK_IO : WORK_WAL];
 }
 
 bool
 pace_is_limited(void)
 {
-	const PaceShared *shared = ptsort_pace.shared;
+	PaceShared *shared = ptsort_pace.shared;
 
 	for (int i = 0; shared != NULL && i < NUM_PACE_REASONS; i++)
 	{
-		if (limit_of(shared, i) != 0)
+		if (pace_limit(shared, i) != 0)
 			return true;
 	}
 	return false;
@@ -96,6 +65,7 @@ forget(dsm_segment *segment, Datum arg)
 	{
 		ptsort_pace.shared = NULL;
 		ptsort_pace.held = false;
+		work_forget();
 	}
 }
 
@@ -108,13 +78,13 @@ follow(dsm_segment *segment)
 	on_dsm_detach(segment, forget, PointerGetDatum(shared));
 	ptsort_pace.shared = shared;
 	ptsort_pace.held = false;
+	work_follow(&shared->work);
 	for (int i = 0; i < NUM_PACE_REASONS; i++)
 		counted[i] = count(i);
-	paused = 0;
 }
 
 dsm_segment *
-pace_begin(void)
+pace_begin(const WorkAbout *about)
 {
 	const int	settings[NUM_PACE_REASONS] = {
 		[PACE_WAL] = ptsort_max_wal_rate,
@@ -124,7 +94,7 @@ pace_begin(void)
 	dsm_segment *segment;
 	PaceShared *shared;
 
-	if (!IsUnderPostmaster || ptsort_pace.shared != NULL)
+	if (about == NULL || !IsUnderPostmaster || ptsort_pace.shared != NULL)
 		return NULL;
 	segment = dsm_create(sizeof(PaceShared), DSM_CREATE_NULL_IF_MAXSEGMENTS);
 	if (segment == NULL)
@@ -139,10 +109,12 @@ pace_begin(void)
 	{
 		pg_atomic_init_u64(&shared->limits[i], (uint64) settings[i] * 1024);
 		pg_atomic_init_u64(&shared->due[i], 0);
+		pg_atomic_init_u32(&shared->pausing[i], 0);
 	}
+	work_init(&shared->work, about);
 	follow(segment);
-	pgstat_progress_update_param(PROGRESS_PARAM,
-								 (int64) (PROGRESS_MARK << 32 |
+	pgstat_progress_update_param(PACE_PARAM,
+								 (int64) (PACE_MARK << 32 |
 										  dsm_segment_handle(segment)));
 	return segment;
 }
@@ -164,7 +136,7 @@ pace_join(dsm_handle handle)
 double
 pace_paused_ms(void)
 {
-	return paused / 1000.0;
+	return ptsort_work.counts[WORK_PAUSED] / 1000.0;
 }
 
 
@@ -172,7 +144,7 @@ pace_paused_ms(void)
  * Pauses
  */
 
-/* Sleep, at most until the time 'until'. */
+/* Sleep, at most until the time 'until', and count the pause. */
 static void
 nap(uint64 now, uint64 until)
 {
@@ -182,6 +154,8 @@ nap(uint64 now, uint64 until)
 					 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 					 (long) ms, pt_wait_event_pause());
 	ResetLatch(MyLatch);
+	work_count(WORK_PAUSED, work_now() - now);
+	work_publish();
 	CHECK_FOR_INTERRUPTS();
 }
 
@@ -194,7 +168,7 @@ charge(PaceShared *shared, PaceReason reason, uint64 bytes, uint64 rate)
 {
 	pg_atomic_uint64 *due = &shared->due[reason];
 	uint64		cost = (uint64) ((double) bytes / rate * USECS_PER_SEC);
-	uint64		earliest = now_us() - BURST;
+	uint64		earliest = work_now() - BURST;
 	uint64		old = pg_atomic_read_u64(due);
 	uint64		new;
 
@@ -212,7 +186,7 @@ keep_rate(PaceShared *shared, PaceReason reason, uint64 bytes, uint64 rate)
 	uint64		until = charge(shared, reason, bytes, rate);
 	uint64		now;
 
-	while ((now = now_us()) < until &&
+	while ((now = work_now()) < until &&
 		   changes == pg_atomic_read_u32(&shared->changes))
 		nap(now, until);
 }
@@ -223,118 +197,46 @@ wait_for_replicas(PaceShared *shared)
 {
 	uint64		most;
 
-	while ((most = limit_of(shared, PACE_REPLICAS)) != 0 &&
+	while ((most = pace_limit(shared, PACE_REPLICAS)) != 0 &&
 		   !replicas_are_within(most))
 	{
-		uint64		now = now_us();
+		uint64		now = work_now();
 
 		nap(now, now + NAP * 1000);
 	}
+}
+
+/*
+ * Pause for a limit, if bytes were counted.  If the pause ends by an error, the
+ * team ends, too, so 'pausing' does not matter any more.
+ */
+static void
+keep_limit(PaceShared *shared, PaceReason reason, uint64 bytes, uint64 limit)
+{
+	pg_atomic_fetch_add_u32(&shared->pausing[reason], 1);
+	if (reason == PACE_REPLICAS)
+		wait_for_replicas(shared);
+	else
+		keep_rate(shared, reason, bytes, limit);
+	pg_atomic_fetch_sub_u32(&shared->pausing[reason], 1);
 }
 
 void
 pace_pause(void)
 {
 	PaceShared *shared = ptsort_pace.shared;
-	uint64		start = 0;
 
+	work_publish();
+	if (ptsort_pace.held)
+		return;
 	for (int i = 0; i < NUM_PACE_REASONS; i++)
 	{
 		uint64		total = count(i);
 		uint64		bytes = total - counted[i];
-		uint64		limit = limit_of(shared, i);
+		uint64		limit = pace_limit(shared, i);
 
 		counted[i] = total;
-		if (likely(limit == 0 || bytes == 0))
-			continue;
-		if (start == 0)
-			start = now_us();
-		if (i == PACE_REPLICAS)
-			wait_for_replicas(shared);
-		else
-			keep_rate(shared, i, bytes, limit);
+		if (unlikely(limit != 0 && bytes != 0))
+			keep_limit(shared, i, bytes, limit);
 	}
-	if (start != 0)
-		paused += now_us() - start;
-}
-
-
-/*
- * Changes by other sessions
- */
-
-/* Returns the handle that a process published, or DSM_HANDLE_INVALID. */
-static dsm_handle
-published_handle(int pid)
-{
-	pgstat_clear_backend_activity_snapshot();
-	for (int i = 1; i <= pgstat_fetch_stat_numbackends(); i++)
-	{
-		const LocalPgBackendStatus *local = pt_local_backend_status(i);
-		uint64		param;
-
-		if (local == NULL || local->backendStatus.st_procpid != pid)
-			continue;
-		param = (uint64)
-			local->backendStatus.st_progress_param[PROGRESS_PARAM];
-		if (param >> 32 == PROGRESS_MARK)
-			return (dsm_handle) param;
-	}
-	return DSM_HANDLE_INVALID;
-}
-
-/* True if the memory of a segment is that of the process's work. */
-static bool
-is_pace_of(dsm_segment *segment, int pid)
-{
-	const PaceShared *shared = dsm_segment_address(segment);
-	BuildStamp	stamp;
-
-	if (dsm_segment_map_length(segment) < sizeof(PaceShared))
-		return false;
-	memset(&stamp, 0, sizeof(stamp));
-	stamp_set(&stamp);
-	return memcmp(&shared->stamp, &stamp, sizeof(stamp)) == 0 &&
-		shared->pid == pid;
-}
-
-static bool
-is_permitted(dsm_segment *segment)
-{
-	const PaceShared *shared = dsm_segment_address(segment);
-
-	return has_privs_of_role(GetUserId(), shared->role);
-}
-
-static void
-set_limits(PaceShared *shared, const PaceLimits *limits)
-{
-	for (int i = 0; i < NUM_PACE_REASONS; i++)
-	{
-		if (limits->each[i] < 0)
-			continue;
-		pg_atomic_write_u64(&shared->limits[i], limits->each[i]);
-		pg_atomic_write_u64(&shared->due[i], 0);
-	}
-	pg_atomic_fetch_add_u32(&shared->changes, 1);
-}
-
-bool
-pace_change(int pid, const PaceLimits *limits)
-{
-	dsm_handle	handle = published_handle(pid);
-	dsm_segment *segment;
-	bool		may_change;
-
-	/* this process's own work, whose expressions call this function */
-	if (handle == DSM_HANDLE_INVALID || dsm_find_mapping(handle) != NULL)
-		return false;
-	segment = dsm_attach(handle);
-	if (segment == NULL)
-		return false;
-	may_change = is_pace_of(segment, pid) && is_permitted(segment);
-	if (may_change)
-		set_limits(dsm_segment_address(segment), limits);
-	dsm_detach(segment);
-	return may_change;
 }

@@ -6,7 +6,8 @@
  *
  * The leader of a paced team creates a small shared memory segment, and workers
  * attach it.  The segment has the limits, which another session may change
- * (pace_change), and the time until which the work so far should have taken.
+ * (publish.h), the time until which the work so far should have taken, and what
+ * the team did so far (work.h).
  * Participants call pace_point() where they hold no lock and no pin.  There
  * they pause as long as the work is ahead of a limit.
  *
@@ -17,6 +18,7 @@
 
 #include "compat.h"
 
+#include "limit/work.h"
 #include "port/atomics.h"
 #include "stamp.h"
 #include "storage/dsm.h"
@@ -49,6 +51,8 @@ typedef struct PaceShared
 	pg_atomic_uint32 changes;	/* number of changes of limits */
 	/* when the work so far is allowed: microseconds of the clock */
 	pg_atomic_uint64 due[NUM_PACE_REASONS];
+	pg_atomic_uint32 pausing[NUM_PACE_REASONS]; /* participants that pause */
+	WorkShared	work;
 } PaceShared;
 
 /* GUCs */
@@ -58,23 +62,30 @@ extern int	ptsort_max_replica_lag; /* kB; 0: no limit */
 
 /*
  * Leader: pace_begin creates the segment, with the limits of the settings.
- * Returns NULL, and the team has no limits of its own, if the server has no
- * room for a segment, or during another team's work.  Worker: pace_join
- * attaches the leader's segment.  The pace ends when the process detaches the
- * segment.
+ * Returns NULL, and the team has no limits of its own, if 'about' is NULL, if
+ * the server has no room for a segment, or during another team's work.  Worker:
+ * pace_join attaches the leader's segment.  The pace ends when the process
+ * detaches the segment.
  */
-extern dsm_segment *pace_begin(void);
+extern dsm_segment *pace_begin(const WorkAbout *about);
 extern dsm_segment *pace_join(dsm_handle handle);
 
 /* pace_paused_ms returns how long this process paused since pace_begin. */
 extern double pace_paused_ms(void);
 
 /*
- * pace_change changes limits of the work whose leader is process 'pid'.
- * Limits that are negative stay as they are.  Returns false if there is no such
- * work, or if the current role has not the rights of the session's role.
+ * The leader publishes the segment's handle in a parameter of its progress
+ * report that the server does not use.  The mark is in the upper 32 bits.
  */
-extern bool pace_change(int pid, const PaceLimits *limits);
+#define PACE_PARAM		(PGSTAT_NUM_PROGRESS_PARAM - 1)
+#define PACE_MARK		UINT64CONST(0x7054736f)
+
+/* pace_limit returns a limit. */
+static inline uint64
+pace_limit(PaceShared *shared, PaceReason reason)
+{
+	return pg_atomic_read_u64(&shared->limits[reason]);
+}
 
 /*
  * pace_hold(true) says that this process has pins, so that pace_point() must
@@ -96,13 +107,16 @@ pace_hold(bool hold)
 /* True if this process's work has any limit now. */
 extern bool pace_is_limited(void);
 
-/* pace_point pauses if the team is ahead of its limits; see above. */
+/*
+ * pace_point publishes this process's counts (work.h), and pauses if the team
+ * is ahead of its limits; see above.
+ */
 extern void pace_pause(void);
 
 static inline void
 pace_point(void)
 {
-	if (unlikely(ptsort_pace.shared != NULL) && !ptsort_pace.held)
+	if (unlikely(ptsort_pace.shared != NULL))
 		pace_pause();
 }
 

@@ -13,6 +13,7 @@
 #include "compat.h"
 
 #include "debug.h"
+#include "limit/work.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
 #include "util.h"
@@ -344,7 +345,42 @@ merge_runs(PtSort *sort, int n)
 		move_last(sort, first);
 }
 
-/* The first merge may read fewer runs; all later merges read 'order' runs. */
+/*
+ * Returns the number of runs that the next merge reads.  The first merge may
+ * read fewer runs; all later merges read 'order' runs.
+ */
+static int
+runs_to_merge(int nruns, int target, int order)
+{
+	int			excess = nruns - target;	/* runs above target */
+	int			n = excess % (order - 1);
+
+	return n == 0 ? order : n + 1;
+}
+
+/*
+ * Count the bytes that the merges down to 'target' runs write, for sessions
+ * that watch.  The count takes runs of the average size for all merges.
+ */
+static void
+count_merges(const PtSort *sort, int target, int order)
+{
+	double		bytes = 0;
+	int			nruns = sort->nruns;
+	double		merged = 0;
+
+	for (int i = 0; i < nruns; i++)
+		bytes += sort->runs[i]->desc.bytes;
+	while (nruns > target)
+	{
+		int			n = runs_to_merge(nruns, target, order);
+
+		merged += bytes * n / nruns;
+		nruns -= n - 1;
+	}
+	work_count_merges(sort->options.role != PTSORT_LEADER, (uint64) merged);
+}
+
 void
 sort_merge_down(PtSort *sort, int target)
 {
@@ -352,13 +388,8 @@ sort_merge_down(PtSort *sort, int target)
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
+	count_merges(sort, target, order);
 	while (sort->nruns > target)
-	{
-		int			excess = sort->nruns - target;	/* runs above target */
-		int			n = excess % (order - 1);
-
-		n = n == 0 ? order : n + 1;
-		merge_runs(sort, n);
-	}
+		merge_runs(sort, runs_to_merge(sort->nruns, target, order));
 	sort->stats.run_ms += pt_ms_since(start);
 }

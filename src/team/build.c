@@ -20,7 +20,6 @@
 #include "access/table.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
-#include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "storage/proc.h"
 #include "team/build.h"
@@ -30,18 +29,6 @@
 /*
  * Leader
  */
-
-/* Returns the planner's estimate of the table's rows. */
-static int64
-expected_rows(Relation heap)
-{
-	BlockNumber pages;
-	double		tuples;
-	double		all_visible;
-
-	table_relation_estimate_size(heap, NULL, &pages, &tuples, &all_visible);
-	return (int64) clamp_row_est(tuples);
-}
 
 void
 build_init(Build *build, const TeamKind *kind,
@@ -66,7 +53,6 @@ build_init(Build *build, const TeamKind *kind,
 	team->is_leader = true;
 	team->table = request->table;
 	team->snapshot = request->snapshot;
-	team->paced = request->index != NULL;
 
 	if (build->heap != NULL)
 		info->heap_id = RelationGetRelid(build->heap);
@@ -76,7 +62,10 @@ build_init(Build *build, const TeamKind *kind,
 	info->is_unique = index_info->ii_Unique;
 	info->nulls_not_distinct = index_info->ii_NullsNotDistinct;
 	info->is_concurrent = index_info->ii_Concurrent;
-	team->expected = expected_rows(build->heap);
+	work_describe(&build->about, WORK_INDEX, build->heap, build->index,
+				  team->budget);
+	team->about = &build->about;
+	team->expected = build->about.rows;
 }
 
 void

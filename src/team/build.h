@@ -39,6 +39,7 @@ typedef struct Build
 	IndexInfo  *index_info;
 
 	/* Leader */
+	WorkAbout	about;
 	bool		progress;		/* report to the progress view */
 	double		heap_tuples;	/* live rows that all participants read */
 	double		index_tuples;	/* tuples put by all participants together */

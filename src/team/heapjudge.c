@@ -19,6 +19,7 @@
  */
 #include "compat.h"
 
+#include "limit/work.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
@@ -251,6 +252,7 @@ heapjudge_next(HeapJudge *judge, bool *judged)
 		return false;
 	CHECK_FOR_INTERRUPTS();
 	judge->pages++;
+	work_count(WORK_BLOCKS, 1);
 	report(judge, judge->done_param,
 		   heapread_done(judge->scan, judge->here.block));
 

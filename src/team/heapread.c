@@ -79,6 +79,7 @@ struct HeapReader
 	BlockNumber most;			/* end after this number of blocks, at the end
 								 * of a chunk; InvalidBlockNumber: no limit */
 	BlockNumber nblocks;		/* number of blocks taken from the scan */
+	int			until_point;	/* pages until the next pace_point() */
 	bool		copying;		/* true: try to copy pages */
 	bool		streams;		/* if not copying, read the scan's stream */
 	bool		ended;			/* true if the current batch is the last */
@@ -477,8 +478,11 @@ heapread_next(HeapReader *reader, HeapPage *page)
 	int			i;
 
 	release_page(reader);
-	if (reader->next == reader->n)
+	if (--reader->until_point <= 0 && reader->next == reader->n)
+	{
 		pace_point();
+		reader->until_point = BATCH;
+	}
 	/* the tuples of the page may fill the memory of sorts */
 	pace_hold(true);
 	if (reader->next == reader->n && !reader->ended && !reader->copying &&

@@ -372,6 +372,7 @@ emit_page(HeapScan *hs)
 {
 	for (int i = 0; i < hs->nemitters; i++)
 		emit_to(&hs->judge, &hs->emitters[i]);
+	work_count(WORK_ROWS, hs->judge.nitems);
 	/* pgstat_count_index_tuples() counts tuples read from the table */
 	pgstat_count_index_tuples(hs->judge.heap, hs->judge.nseen);
 }

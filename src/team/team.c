@@ -64,11 +64,29 @@ typedef struct TeamShared
 	uint64		query_id;
 } TeamShared;
 
+/* Returns the number of tuples that the participants put. */
+static int64
+count_put(const Team *team)
+{
+	int64		put = 0;
+
+	for (int i = 0; i <= team->launched; i++)
+		put += team->slots[i].put;
+	return put;
+}
+
 static void
 enter_phase(Team *team, TeamPhase phase)
 {
 	if (team->kind->enter_phase != NULL)
 		team->kind->enter_phase(team, phase);
+	if (team->pace == NULL)
+		return;
+	work_publish();
+	if (team->is_leader && phase == TEAM_READS)
+		work_set_total(count_put(team));
+	if (team->is_leader)
+		work_enter((WorkPhase) phase);
 }
 
 /*
@@ -290,8 +308,7 @@ set_up(Team *team, int workers)
 	if (team->stored == NULL)
 		enter_phase(team, TEAM_FILLS);
 	team->wal_before = pgWalUsage.wal_bytes;
-	if (team->paced)
-		team->pace = pace_begin();
+	team->pace = pace_begin(team->about);
 	team->planned = plan_workers(team, workers);
 	team->leader_rests = !ptsort_debug.leader_participates;
 	if (team->planned > 0)
@@ -305,6 +322,7 @@ set_up(Team *team, int workers)
 		team_leave(team);
 		stay_alone(team);
 	}
+	work_set_participants(team->launched + 1);
 	pt_log_part("start", start);
 }
 
@@ -584,14 +602,11 @@ team_contradicted(const Team *team)
 void
 team_check_read(const Team *team, const char *name)
 {
-	int64		put = 0;
+	int64		put = count_put(team);
 	int64		was_read = 0;
 
 	for (int i = 0; i <= team->launched; i++)
-	{
-		put += team->slots[i].put;
 		was_read += team->slots[i].read;
-	}
 	if (was_read != put)
 		elog(ERROR, "%s read " INT64_FORMAT " of " INT64_FORMAT " tuples",
 			 name, was_read, put);

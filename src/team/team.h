@@ -35,6 +35,7 @@
 
 #include "access/tableam.h"
 #include "executor/instrument.h"
+#include "limit/work.h"
 #include "order/sortextras.h"
 #include "ptsort_parallel.h"
 #include "storage/dsm.h"
@@ -45,9 +46,12 @@ typedef struct Team Team;
 /* TeamPhase: what a participant is about to do. */
 typedef enum TeamPhase
 {
-	TEAM_FILLS,					/* put its tuples into a sort */
-	TEAM_SORTS,					/* sort its tuples, or wait for all runs */
-	TEAM_READS					/* read slices or, in the leader, the stream */
+	/* put its tuples into a sort */
+	TEAM_FILLS = WORK_SCAN,
+	/* sort its tuples, or wait for all runs */
+	TEAM_SORTS = WORK_SORT,
+	/* read slices or, in the leader, the stream */
+	TEAM_READS = WORK_WRITE
 } TeamPhase;
 
 /* TeamKind: what a team does in each of its processes. */
@@ -149,7 +153,8 @@ struct Team
 
 	bool		slices;			/* true: each participant reads slices; false:
 								 * the leader reads one stream */
-	bool		paced;			/* the limits of pace.h apply */
+	const WorkAbout *about;		/* the limits of pace.h apply to this work;
+								 * NULL: there are no limits */
 	int			sorts;			/* number of sorts into which a participant
 								 * puts tuples at the same time; these sorts
 								 * share the budget; 0 means one */

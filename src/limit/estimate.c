@@ -1,0 +1,362 @@
+/*-------------------------------------------------------------------------
+ *
+ * estimate.c
+ *	  How long a build or copy will still take; see estimate.h.
+ *
+ * The model.  The time of each phase is what a cost in the units of one machine
+ * says, times a factor that the work itself shows.  The factor is the time that
+ * the scan takes, divided by its cost.  So it contains the speed of this
+ * machine, and what else it does.
+ *
+ *		scan	blocks and rows; with runs, also sorting and writing them
+ *		sort	without runs, sorting all rows; with runs, only the last run of
+ *				each participant
+ *		write	rows, and bytes of the new relation
+ *
+ * Participants divide the costs of the scan and the sort, but not those of the
+ * bytes, because all write the same WAL and the same file.  In each phase, the
+ * time left follows from the part that is done: in the scan the blocks, in
+ * passes of merges the bytes, and in the last phase the rows.  In the last
+ * phase, the first rows gradually replace what the model says.  A scan that
+ * waits for disks makes the factor, and so the estimate of the last phase, too
+ * large.
+ *
+ * Pauses for limits are not part of these times.  A phase takes at least the
+ * bytes to come divided by the rate that limits them.  The speed of a replica
+ * is unknown: if its lag is limited, the estimate assumes that the pauses of
+ * the last phase go on.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "limit/estimate.h"
+
+/*
+ * Costs in ns, measured on one machine for int8, md5 in "C" and md5 in en_US.
+ * Only their ratios matter.
+ */
+static const double cost_put[] = {
+	[WORK_FIXED] = 45,
+	[WORK_BYTES] = 90,
+	[WORK_COLLATED] = 170
+};
+static const double cost_sort[] = {
+	[WORK_FIXED] = 33,
+	[WORK_BYTES] = 48,
+	[WORK_COLLATED] = 45
+};
+static const double cost_block = 1800;
+static const double cost_read = 20;
+static const double cost_run_byte = 2.4;
+static const double cost_wal_byte = 4;
+static const double cost_file_byte = 2; /* of a relation without WAL */
+
+/* Part of a row's bytes that is in a run: a key of fixed length is packed. */
+static const double run_part[] = {
+	[WORK_FIXED] = 0.4,
+	[WORK_BYTES] = 0.8,
+	[WORK_COLLATED] = 0.8
+};
+
+/* Memory of an entry, and bytes of a short run of a team with workers */
+static const double entry_bytes = 20;
+static const double short_run_bytes = 8 * 1024 * 1024;
+
+/* Part of the rows from which the last phase predicts its own time */
+static const double trusted = 0.15;
+
+/* A phase that takes longer than expected still needs this part of its time. */
+static const double overtime = 0.1;
+
+/* Model: the state, and what follows from it */
+typedef struct Model
+{
+	const WorkState *state;
+	const PaceLimits *limits;
+	double		rows;
+	double		scanned;		/* part of the blocks */
+	double		temp_bytes;		/* of all runs, merges not included */
+	double		relation_bytes;
+	double		factor;			/* seconds for a cost of 1; negative: unknown */
+} Model;
+
+static double
+ratio(double part, double whole)
+{
+	return whole > 0 ? Min(part / whole, 1.0) : 1.0;
+}
+
+/* Returns the seconds since a phase began, until it ended. */
+static double
+wall_time(const WorkState *state, WorkPhase phase)
+{
+	uint64		end = state->now;
+
+	if (state->since[phase] == 0)
+		return 0;
+	for (int i = NUM_WORK_PHASES - 1; i > (int) phase; i--)
+	{
+		if (state->since[i] != 0)
+			end = state->since[i];
+	}
+	return end > state->since[phase] ?
+		(end - state->since[phase]) / (double) USECS_PER_SEC : 0;
+}
+
+/* Returns this time without the pauses of the average participant. */
+static double
+work_time(const WorkState *state, WorkPhase phase)
+{
+	uint64		paused = state->counts[WORK_PAUSED];
+
+	if (state->since[phase] == 0)
+		return 0;
+	for (int i = NUM_WORK_PHASES - 1; i > (int) phase; i--)
+	{
+		if (state->since[i] != 0)
+			paused = state->before[i];
+	}
+	return Max(wall_time(state, phase) - (paused - state->before[phase]) /
+			   (double) USECS_PER_SEC / state->participants, 0);
+}
+
+
+/*
+ * Costs
+ */
+
+static bool
+has_runs(const Model *model)
+{
+	return model->temp_bytes > 0 || model->state->about.blocks == 0;
+}
+
+/* Returns the number of rows: known, counted so far, or the planner's. */
+static double
+expected_rows(const Model *model)
+{
+	const WorkState *state = model->state;
+
+	if (state->total > 0)
+		return state->total;
+	if (model->scanned > 0 && state->counts[WORK_ROWS] > 0)
+		return state->counts[WORK_ROWS] / model->scanned;
+	return state->about.rows;
+}
+
+/* Returns the bytes of all runs that the scan and the sort write. */
+static double
+expected_runs(const Model *model)
+{
+	const WorkState *state = model->state;
+	const WorkAbout *about = &state->about;
+	double		written = state->counts[WORK_TEMP];
+	double		row_bytes = about->row_bytes * run_part[about->order];
+	double		memory = entry_bytes;
+
+	if (state->phase > WORK_SCAN && state->counts[WORK_RUNS] > 0)
+		return state->counts[WORK_RUNS];
+	if (state->phase == WORK_WRITE || about->blocks == 0)
+		return written;
+	if (about->order != WORK_FIXED || about->kind == WORK_COPY)
+		memory += about->row_bytes;
+	if (about->kind == WORK_COPY)
+		row_bytes = about->row_bytes;
+	if (written == 0 && state->participants == 1 &&
+		(state->phase > WORK_SCAN || model->rows * memory < about->budget))
+		return 0;
+	/* from the first runs on, they show how long a row is */
+	if (model->scanned > 0.3 && written > 0 && state->phase == WORK_SCAN)
+		return written / model->scanned;
+	return Max(model->rows * row_bytes, written);
+}
+
+static double
+scan_cost(const Model *model)
+{
+	const WorkAbout *about = &model->state->about;
+	double		cost = about->blocks * cost_block +
+		model->rows * cost_put[about->order];
+
+	if (has_runs(model))
+		cost += model->rows * cost_sort[about->order] +
+			model->temp_bytes * cost_run_byte;
+	return cost / model->state->participants;
+}
+
+static double
+sort_cost(const Model *model)
+{
+	const WorkAbout *about = &model->state->about;
+	int			participants = model->state->participants;
+	double		cost = model->rows * cost_sort[about->order] / participants;
+
+	if (about->blocks == 0)
+		return 0;
+	if (has_runs(model))
+		cost *= ratio(short_run_bytes, model->temp_bytes / participants);
+	return cost;
+}
+
+static double
+write_cost(const Model *model)
+{
+	const WorkAbout *about = &model->state->about;
+
+	return model->rows * cost_read / model->state->participants +
+		model->relation_bytes *
+		(about->logged ? cost_wal_byte : cost_file_byte);
+}
+
+static void
+make_model(Model *model, const WorkState *state, const PaceLimits *limits)
+{
+	const WorkAbout *about = &state->about;
+
+	model->state = state;
+	model->limits = limits;
+	model->scanned = state->phase > WORK_SCAN ? 1.0 :
+		ratio(state->counts[WORK_BLOCKS], about->blocks);
+	model->rows = expected_rows(model);
+	model->temp_bytes = expected_runs(model);
+	model->relation_bytes = model->rows * about->row_bytes;
+	model->factor = -1;
+	if (about->blocks > 0 && model->scanned > 0)
+		model->factor = work_time(state, WORK_SCAN) / model->scanned /
+			Max(scan_cost(model), 1);
+}
+
+
+/*
+ * Time left
+ */
+
+/* Returns the seconds that bytes need at a rate; 0 if it has no limit. */
+static double
+limited(const Model *model, PaceReason reason, double bytes)
+{
+	int64		rate = model->limits->each[reason];
+
+	return rate > 0 ? bytes / rate : 0;
+}
+
+/* Returns what is left of an expected time, of which some is over. */
+static double
+left_of(double expected, double spent)
+{
+	return Max(expected - spent, spent * overtime);
+}
+
+static double
+scan_left(const Model *model)
+{
+	const WorkState *state = model->state;
+	double		to_come = (1 - model->scanned) / model->scanned;
+
+	if (state->phase > WORK_SCAN)
+		return 0;
+	return Max(work_time(state, WORK_SCAN) * to_come,
+			   limited(model, PACE_IO, state->counts[WORK_IO] * to_come));
+}
+
+static double
+sort_left(const Model *model)
+{
+	const WorkState *state = model->state;
+	double		spent = work_time(state, WORK_SORT);
+	double		merges = state->counts[WORK_TO_MERGE];
+	double		merged = state->counts[WORK_TEMP] - model->temp_bytes;
+	double		expected = sort_cost(model) * model->factor;
+
+	if (state->phase > WORK_SORT)
+		return 0;
+	if (state->phase == WORK_SORT && merges > 0)
+	{
+		expected = model->temp_bytes * cost_run_byte * model->factor;
+		if (merged > 0)
+			expected = Max(spent, 0) / ratio(merged, merges);
+	}
+	return left_of(expected, spent);
+}
+
+/* Returns the WAL of all work; the last phase shows what it really is. */
+static double
+expected_wal(const Model *model, double done)
+{
+	const WorkState *state = model->state;
+	double		trust = ratio(done, trusted);
+	double		wal = state->counts[WORK_WAL];
+
+	if (!state->about.logged)
+		return wal;
+	if (done > 0)
+		return (1 - trust) * Max(model->relation_bytes, wal) +
+			trust * wal / done;
+	return wal + model->relation_bytes;
+}
+
+static double
+write_left(const Model *model, double done, double wal)
+{
+	const WorkState *state = model->state;
+	double		spent = work_time(state, WORK_WRITE);
+	double		trust = ratio(done, trusted);
+	double		expected = write_cost(model) * model->factor;
+	double		left;
+
+	if (model->factor < 0 && done > 0)
+		expected = spent / done;
+	if (state->phase < WORK_WRITE)
+		left = expected;
+	else if (done > 0)
+		left = ((1 - trust) * expected + trust * spent / done) * (1 - done);
+	else
+		left = left_of(expected, spent);
+	left = Max(left, limited(model, PACE_WAL, wal - state->counts[WORK_WAL]));
+	left = Max(left, limited(model, PACE_IO, model->temp_bytes * (1 - done)));
+	if (model->limits->each[PACE_REPLICAS] > 0 && done > 0)
+		left = Max(left, wall_time(state, WORK_WRITE) * (1 - done) / done);
+	return left;
+}
+
+static double
+rows_per_second(const Model *model)
+{
+	const WorkState *state = model->state;
+	double		seconds = wall_time(state, state->phase);
+
+	if (state->phase == WORK_SORT || seconds == 0)
+		return -1;
+	return (state->phase == WORK_SCAN ? model->rows * model->scanned :
+			state->counts[WORK_READ]) / seconds;
+}
+
+void
+estimate_work(const WorkState *state, const PaceLimits *limits,
+			  WorkEstimate *estimate)
+{
+	Model		model;
+	double		done;
+
+	make_model(&model, state, limits);
+	done = state->phase == WORK_WRITE ?
+		ratio(state->counts[WORK_READ], state->total) : 0;
+	estimate->elapsed = state->now > state->since[WORK_SCAN] ?
+		(state->now - state->since[WORK_SCAN]) / (double) USECS_PER_SEC : 0;
+	estimate->rows_per_second = rows_per_second(&model);
+	estimate->temp_bytes = Max(model.temp_bytes +
+							   state->counts[WORK_TO_MERGE],
+							   state->counts[WORK_TEMP]);
+	if (state->phase == WORK_WRITE)
+		estimate->temp_bytes = state->counts[WORK_TEMP];
+	estimate->wal_bytes = expected_wal(&model, done);
+	estimate->seconds_left = -1;
+	estimate->percent = 0;
+	if (model.factor < 0 && done == 0)
+		return;
+	estimate->seconds_left = scan_left(&model) + sort_left(&model) +
+		write_left(&model, done, estimate->wal_bytes);
+	estimate->percent = 100 * ratio(estimate->elapsed, estimate->elapsed +
+									estimate->seconds_left);
+}

@@ -1,0 +1,29 @@
+/*-------------------------------------------------------------------------
+ *
+ * estimate.h
+ *	  How long a build or copy will still take.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_ESTIMATE_H
+#define PTSORT_ESTIMATE_H
+
+#include "limit/pace.h"
+#include "limit/work.h"
+
+/* WorkEstimate: negative numbers mean unknown. */
+typedef struct WorkEstimate
+{
+	double		elapsed;		/* seconds, pauses included */
+	double		seconds_left;
+	double		percent;		/* part of the elapsed time in all time */
+	double		rows_per_second;	/* in the present phase, if it has rows */
+	double		temp_bytes;		/* in all, so far and to come */
+	double		wal_bytes;
+} WorkEstimate;
+
+/* estimate_work fills in *estimate for work under the given limits. */
+extern void estimate_work(const WorkState *state, const PaceLimits *limits,
+						  WorkEstimate *estimate);
+
+#endif							/* PTSORT_ESTIMATE_H */

@@ -1,0 +1,252 @@
+/*-------------------------------------------------------------------------
+ *
+ * work.c
+ *	  What a team did so far, for sessions that watch it; see work.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/tableam.h"
+#include "executor/instrument.h"
+#include "limit/work.h"
+#include "optimizer/optimizer.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+Work		ptsort_work;
+
+uint64
+work_now(void)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	return INSTR_TIME_GET_MICROSEC(now);
+}
+
+
+/*
+ * Description
+ */
+
+/* Store a relation's name with its schema's. */
+static void
+store_name(char *space, Relation rel)
+{
+	char	   *schema = get_namespace_name(RelationGetNamespace(rel));
+
+	strlcpy(space,
+			quote_qualified_identifier(schema, RelationGetRelationName(rel)),
+			WORK_NAME_SIZE);
+}
+
+static WorkOrder
+order_of(Relation index)
+{
+	Form_pg_attribute first = TupleDescAttr(RelationGetDescr(index), 0);
+
+	if (first->attlen > 0)
+		return WORK_FIXED;
+	if (!OidIsValid(index->rd_indcollation[0]) ||
+		pt_collate_is_c(index->rd_indcollation[0]))
+		return WORK_BYTES;
+	return WORK_COLLATED;
+}
+
+/* Returns the planner's estimate of the table's rows. */
+static int64
+expected_rows(Relation table)
+{
+	BlockNumber pages;
+	double		tuples;
+	double		all_visible;
+
+	table_relation_estimate_size(table, NULL, &pages, &tuples, &all_visible);
+	return (int64) clamp_row_est(tuples);
+}
+
+/* Returns the estimated size of an index tuple on its page. */
+static double
+index_row_bytes(Relation table, Relation index)
+{
+	TupleDesc	desc = RelationGetDescr(index);
+	Size		width = sizeof(IndexTupleData);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		AttrNumber	column = index->rd_index->indkey.values[i];
+		int			known = 0;
+
+		if (att->attlen < 0 && column > 0)
+			known = get_attavgwidth(RelationGetRelid(table), column);
+		width += known > 0 ? known :
+			get_typavgwidth(att->atttypid, att->atttypmod);
+	}
+	return MAXALIGN(width) + sizeof(ItemIdData);
+}
+
+void
+work_describe(WorkAbout *about, WorkKind kind, Relation table, Relation index,
+			  int64 budget)
+{
+	memset(about, 0, sizeof(WorkAbout));
+	about->kind = kind;
+	about->order = order_of(index);
+	store_name(about->relation, kind == WORK_INDEX ? index : table);
+	store_name(about->table, table);
+	about->blocks = RelationGetNumberOfBlocks(table);
+	about->rows = expected_rows(table);
+	about->row_bytes = kind == WORK_INDEX ? index_row_bytes(table, index) :
+		(double) about->blocks * BLCKSZ / Max(about->rows, 1);
+	about->budget = budget;
+	about->logged = RelationNeedsWAL(index);
+}
+
+
+/*
+ * Participants
+ */
+
+void
+work_init(WorkShared *shared, const WorkAbout *about)
+{
+	WorkPhase	first = about->blocks > 0 ? WORK_SCAN : WORK_SORT;
+
+	shared->about = *about;
+	pg_atomic_init_u32(&shared->phase, first);
+	pg_atomic_init_u32(&shared->participants, 1);
+	pg_atomic_init_u64(&shared->total, 0);
+	for (int i = 0; i < NUM_WORK_PHASES; i++)
+	{
+		pg_atomic_init_u64(&shared->since[i],
+						   i <= (int) first ? work_now() : 0);
+		pg_atomic_init_u64(&shared->before[i], 0);
+	}
+	for (int i = 0; i < NUM_WORK_COUNTS; i++)
+		pg_atomic_init_u64(&shared->counts[i], 0);
+}
+
+/* Take over what the server counts in this process. */
+static void
+take_server_counts(uint64 *counts)
+{
+	const BufferUsage *usage = &pgBufferUsage;
+
+	counts[WORK_WAL] = pgWalUsage.wal_bytes;
+	counts[WORK_TEMP] = (uint64) usage->temp_blks_written * BLCKSZ;
+	counts[WORK_IO] = (uint64)
+		(usage->shared_blks_read + usage->temp_blks_read +
+		 usage->temp_blks_written) * BLCKSZ;
+}
+
+void
+work_follow(WorkShared *shared)
+{
+	Work	   *work = &ptsort_work;
+
+	memset(work->counts, 0, sizeof(work->counts));
+	take_server_counts(work->counts);
+	work->temp_before = work->counts[WORK_TEMP];
+	memcpy(work->published, work->counts, sizeof(work->counts));
+	work->shared = shared;
+}
+
+void
+work_forget(void)
+{
+	work_publish();
+	ptsort_work.shared = NULL;
+}
+
+void
+work_publish(void)
+{
+	Work	   *work = &ptsort_work;
+
+	if (work->shared == NULL)
+		return;
+	take_server_counts(work->counts);
+	for (int i = 0; i < NUM_WORK_COUNTS; i++)
+	{
+		uint64		added = work->counts[i] - work->published[i];
+
+		if (added == 0)
+			continue;
+		pg_atomic_fetch_add_u64(&work->shared->counts[i], added);
+		work->published[i] = work->counts[i];
+	}
+}
+
+void
+work_count_merges(bool own, uint64 bytes)
+{
+	work_publish();
+	if (own)
+		ptsort_work.counts[WORK_RUNS] = ptsort_work.counts[WORK_TEMP] -
+			ptsort_work.temp_before;
+	work_count(WORK_TO_MERGE, bytes);
+	work_publish();
+}
+
+
+/*
+ * Leader
+ */
+
+void
+work_enter(WorkPhase phase)
+{
+	WorkShared *shared = ptsort_work.shared;
+	uint64		paused;
+
+	if (shared == NULL || pg_atomic_read_u32(&shared->phase) == phase)
+		return;
+	paused = pg_atomic_read_u64(&shared->counts[WORK_PAUSED]);
+	pg_atomic_write_u64(&shared->before[phase], paused);
+	pg_atomic_write_u64(&shared->since[phase], work_now());
+	pg_write_barrier();
+	pg_atomic_write_u32(&shared->phase, phase);
+}
+
+void
+work_set_participants(int participants)
+{
+	if (ptsort_work.shared != NULL)
+		pg_atomic_write_u32(&ptsort_work.shared->participants, participants);
+}
+
+void
+work_set_total(int64 tuples)
+{
+	if (ptsort_work.shared != NULL)
+		pg_atomic_write_u64(&ptsort_work.shared->total, tuples);
+}
+
+
+/*
+ * Other sessions
+ */
+
+void
+work_read(WorkShared *shared, WorkState *state)
+{
+	state->about = shared->about;
+	state->phase = pg_atomic_read_u32(&shared->phase);
+	pg_read_barrier();
+	state->participants = pg_atomic_read_u32(&shared->participants);
+	state->total = pg_atomic_read_u64(&shared->total);
+	for (int i = 0; i < NUM_WORK_PHASES; i++)
+	{
+		bool		entered = i <= (int) state->phase;
+
+		state->since[i] = entered ? pg_atomic_read_u64(&shared->since[i]) : 0;
+		state->before[i] = entered ? pg_atomic_read_u64(&shared->before[i]) : 0;
+	}
+	for (int i = 0; i < NUM_WORK_COUNTS; i++)
+		state->counts[i] = pg_atomic_read_u64(&shared->counts[i]);
+	state->now = work_now();
+}

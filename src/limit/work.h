@@ -1,0 +1,161 @@
+/*-------------------------------------------------------------------------
+ *
+ * work.h
+ *	  What a team did so far, for sessions that watch it.
+ *
+ * The leader describes the work before other sessions can find it.  Each
+ * participant counts in its own memory, and work_publish() adds what is new to
+ * the counts that all share.  pace_point() calls it, about once for each batch
+ * of pages or write of a temporary file.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_WORK_H
+#define PTSORT_WORK_H
+
+#include "compat.h"
+
+#include "port/atomics.h"
+#include "storage/block.h"
+#include "utils/relcache.h"
+
+typedef enum WorkKind
+{
+	WORK_INDEX,
+	WORK_COPY
+} WorkKind;
+
+/* WorkOrder: what sort keys are made of; it decides what a row costs. */
+typedef enum WorkOrder
+{
+	WORK_FIXED,					/* first column of fixed length */
+	WORK_BYTES,					/* strings, ordered by their bytes */
+	WORK_COLLATED				/* all others */
+} WorkOrder;
+
+typedef enum WorkPhase
+{
+	WORK_SCAN,
+	WORK_SORT,
+	WORK_WRITE,					/* load an index, or write a table */
+	NUM_WORK_PHASES
+} WorkPhase;
+
+/* WorkCount: what participants count; all counts only grow. */
+typedef enum WorkCount
+{
+	WORK_BLOCKS,				/* blocks of the table read by the scan */
+	WORK_ROWS,					/* rows that the scan found there */
+	WORK_READ,					/* tuples read in the last phase */
+	WORK_RUNS,					/* WORK_TEMP before passes of merges */
+	WORK_TO_MERGE,				/* bytes that these passes write */
+	WORK_WAL,					/* bytes of WAL */
+	WORK_TEMP,					/* bytes written to temporary files */
+	WORK_IO,					/* bytes that ptsort.max_io_rate limits */
+	WORK_PAUSED,				/* microseconds of pauses for limits */
+	NUM_WORK_COUNTS
+} WorkCount;
+
+/* Two quoted names and a dot */
+#define WORK_NAME_SIZE		(2 * (2 * NAMEDATALEN + 2) + 2)
+
+/* WorkAbout: what the leader knows before the work begins. */
+typedef struct WorkAbout
+{
+	WorkKind	kind;
+	WorkOrder	order;
+	char		relation[WORK_NAME_SIZE];	/* index or, in a copy, table */
+	char		table[WORK_NAME_SIZE];
+	BlockNumber blocks;			/* of the table; 0: there is no scan */
+	int64		rows;			/* the planner's estimate */
+	double		row_bytes;		/* of a row of the new relation, estimated */
+	int64		budget;			/* bytes, for all participants together */
+	bool		logged;			/* the new relation needs WAL */
+} WorkAbout;
+
+/*
+ * WorkShared: the work, in shared memory.  'about' is immutable.  The leader
+ * writes a phase's 'since' and 'before' once, before it enters the phase.
+ */
+typedef struct WorkShared
+{
+	WorkAbout	about;
+	pg_atomic_uint32 phase;
+	pg_atomic_uint32 participants;
+	pg_atomic_uint64 total;		/* tuples put, when all are; until then 0 */
+	pg_atomic_uint64 since[NUM_WORK_PHASES];	/* work_now() at the phase's
+												 * begin; 0: not yet */
+	pg_atomic_uint64 before[NUM_WORK_PHASES];	/* WORK_PAUSED at that time */
+	pg_atomic_uint64 counts[NUM_WORK_COUNTS];
+} WorkShared;
+
+/* WorkState: a copy of a WorkShared. */
+typedef struct WorkState
+{
+	WorkAbout	about;
+	WorkPhase	phase;
+	int			participants;
+	uint64		total;
+	uint64		now;
+	uint64		since[NUM_WORK_PHASES];
+	uint64		before[NUM_WORK_PHASES];
+	uint64		counts[NUM_WORK_COUNTS];
+} WorkState;
+
+/* Work: this process's part of the work. */
+typedef struct Work
+{
+	WorkShared *shared;			/* NULL: no other session can see it */
+	uint64		counts[NUM_WORK_COUNTS];
+	uint64		published[NUM_WORK_COUNTS]; /* parts of 'counts' that are in
+											 * the shared counts */
+	uint64		temp_before;	/* counts[WORK_TEMP] at the begin */
+} Work;
+extern Work ptsort_work;
+
+static inline void
+work_count(WorkCount what, uint64 n)
+{
+	ptsort_work.counts[what] += n;
+}
+
+/* work_now returns the time, in microseconds of a clock of all processes. */
+extern uint64 work_now(void);
+
+/*
+ * work_describe fills in *about for a build of an index or for a copy in the
+ * order of the index.
+ */
+extern void work_describe(WorkAbout *about, WorkKind kind, Relation table,
+						  Relation index, int64 budget);
+
+/*
+ * work_init prepares the shared memory.  work_follow begins this process's
+ * counts, and work_forget ends them.
+ */
+extern void work_init(WorkShared *shared, const WorkAbout *about);
+extern void work_follow(WorkShared *shared);
+extern void work_forget(void);
+
+/* work_publish adds this process's new counts to the shared counts. */
+extern void work_publish(void);
+
+/*
+ * work_count_merges counts passes of merges that will write 'bytes' bytes.
+ * 'own' says that they read the runs that this process wrote so far.
+ */
+extern void work_count_merges(bool own, uint64 bytes);
+
+/*
+ * Leader: work_enter begins a phase, unless it is the present one, and
+ * work_set_... store numbers when they are known.  They do nothing if no other
+ * session can see the work.
+ */
+extern void work_enter(WorkPhase phase);
+extern void work_set_participants(int participants);
+extern void work_set_total(int64 tuples);
+
+/* Any session: work_read copies the state. */
+extern void work_read(WorkShared *shared, WorkState *state);
+
+#endif							/* PTSORT_WORK_H */
