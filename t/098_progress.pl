@@ -2,7 +2,7 @@
 # what other roles and other databases see; work that ends, also by a crash.
 #
 # Depends on the version: the status of other sessions
-# Its log may have: server process \(PID \d+\) was terminated by signal 9
+# Its log may have: server process \(PID [0-9]+\) was terminated by signal 9
 use strict;
 use warnings;
 use FindBin;
@@ -94,8 +94,9 @@ foreach my $wide (0, 1)
 
 # The second index of a scan has no scan of its own.  Each build has its own
 # workers, so only the leader passes the point four times.
-at_point('build: before load:4', 1, [ 'SET max_parallel_maintenance_workers = 2', 'SET ptsort.parallel_workers = 2', 'CREATE TABLE two AS SELECT * FROM t', 'CREATE INDEX two_a ON two (a)', 'CREATE INDEX two_w ON two (word)', 'SET min_parallel_table_scan_size = 0', 'REINDEX TABLE two' ],
-	sub { is(progress(q{relation, phase, seconds_left IS NULL, wal_bytes_expected > 1000000}), 'public.two_w|load|t|t', 'runs of another scan') });
+at_point('build: before load:4', 1, [ 'SET max_parallel_maintenance_workers = 2', 'SET ptsort.parallel_workers = 2', 'CREATE TABLE two AS SELECT * FROM t', 'CREATE INDEX two_a ON two (a)', 'CREATE INDEX two_w ON two (word)', "SET maintenance_work_mem = '64MB'", 'SET min_parallel_table_scan_size = 0', 'REINDEX TABLE two' ],
+	sub { is(progress(q{relation, phase, wal_bytes_expected > 1000000}), 'public.two_w|load|t', 'runs of another scan') });
+like(slurp_file($node->logfile), qr/building index "two_w": 3 participants.*, from the scan for "two_a"/, 'there was no other scan');
 
 # Other roles, other databases
 $node->safe_psql('postgres', 'ALTER TABLE t OWNER TO builder');
@@ -105,7 +106,7 @@ at_point(
 	sub {
 		my $all = q{datname, relation, phase, percent > 0};
 		is(progress($all, role => 'stranger'), 'postgres|||', 'another role sees no details');
-		is(progress('pid > 0, num_nulls(ptsort_progress.*)', role => 'stranger'), 't|15', 'only the first two columns');
+		is(progress(q{jsonb_strip_nulls(to_jsonb(ptsort_progress)) - 'pid'}, role => 'stranger'), '{"datname": "postgres"}', 'only the first two columns');
 		is(progress($all, role => 'reader'), 'postgres|public.t_b|load|t', 'pg_read_all_stats');
 		is(progress($all, database => 'other'), 'postgres|public.t_b|load|t', 'another database');
 		is(progress($all, database => 'other', role => 'stranger'), 'postgres|||', 'another role in another database');
