@@ -12,7 +12,8 @@ ORDER BY name;
 SELECT name FROM pg_settings
 WHERE name LIKE 'ptsort.%'
 	AND name NOT IN ('ptsort.enable', 'ptsort.parallel_workers', 'ptsort.min_table_size', 'ptsort.use_collation_tables',
-	'ptsort.log_build', 'ptsort.sort', 'ptsort.min_sort_rows', 'ptsort.log_sort', 'ptsort.indexes_per_scan');
+	'ptsort.log_build', 'ptsort.sort', 'ptsort.min_sort_rows', 'ptsort.log_sort', 'ptsort.indexes_per_scan',
+	'ptsort.disk_reserve', 'ptsort.max_wal_rate', 'ptsort.max_io_rate', 'ptsort.max_replica_lag', 'ptsort.lag_replicas');
 
 -- the prefix is reserved
 SET ptsort.nonsense = 1;
@@ -25,6 +26,11 @@ SET ptsort.parallel_workers = many;
 SET ptsort.min_table_size = -1;
 SET ptsort.min_sort_rows = -1;
 SET ptsort.min_sort_rows = 2147483648;
+SET ptsort.disk_reserve = -1;
+SET ptsort.max_wal_rate = -1;
+SET ptsort.max_io_rate = -1;
+SET ptsort.max_replica_lag = -1;
+SET ptsort.lag_replicas = 'a b';
 \set VERBOSITY default
 SET ptsort.enable = perhaps;
 SET ptsort.sort = everything;

@@ -62,13 +62,13 @@ my $denied = 'ERROR:  42501: permission denied to create extension "ptsort"';
 fails($_, 'CREATE EXTENSION ptsort',
 	qr/$denied\nHINT:  Must have CREATE privilege on current database to create this extension\./,
 	"$_ may not create it") foreach qw(guest other);
-succeeds('owner', "CREATE EXTENSION ptsort SCHEMA shared; $who", "owner|1.2.0|$superuser|10",
+succeeds('owner', "CREATE EXTENSION ptsort SCHEMA shared; $who", "owner|1.2.0|$superuser|12",
 	"the database's owner may");
 fails('other', 'DROP EXTENSION ptsort', qr/ERROR:  42501: must be owner of extension ptsort/,
 	'another user may not drop it');
 succeeds('owner', "DROP EXTENSION ptsort; $who", '', 'its owner may');
 $node->safe_psql('owned', 'GRANT CREATE ON DATABASE owned TO guest');
-succeeds('guest', "CREATE EXTENSION ptsort SCHEMA shared; $who", "guest|1.2.0|$superuser|10",
+succeeds('guest', "CREATE EXTENSION ptsort SCHEMA shared; $who", "guest|1.2.0|$superuser|12",
 	'a user with the privilege may');
 succeeds('owner', 'SELECT count(*) FROM shared.ptsort_last_build()', '0', 'others may call it');
 foreach my $extension (qw(ptsort_test ptsort_example ptsort_am sortbench))
@@ -91,7 +91,7 @@ CREATE EXTENSION ptsort VERSION '1.0.0' SCHEMA traps;");
 fails('owner', 'ALTER EXTENSION ptsort UPDATE', qr/ERROR:  42723: function "ptsort_last_copy" $exists/,
 	'a function of the same name, in an update');
 succeeds('owner', "DROP FUNCTION traps.ptsort_last_copy; ALTER EXTENSION ptsort UPDATE; $who",
-	"owner|1.2.0|$superuser|10", 'an update by its owner');
+	"owner|1.2.0|$superuser|12", 'an update by its owner');
 as('owner', 'DROP EXTENSION ptsort; CREATE TABLE traps.ptsort_collation_digests (LIKE pg_index)');
 fails('owner', 'CREATE EXTENSION ptsort SCHEMA traps',
 	qr/ERROR:  42P07: relation "ptsort_collation_digests" already exists(?s:\nCONTEXT:.*)?/, 'a table of the same name');
@@ -165,7 +165,7 @@ like(slurp_file($dump), qr/CREATE EXTENSION IF NOT EXISTS ptsort WITH SCHEMA sha
 $node->safe_psql('restored', 'GRANT CREATE ON DATABASE restored TO owner');
 command_ok([ 'psql', '-X', '-q', '-1', '-v', 'ON_ERROR_STOP=1', '-U', 'owner', '-h', $node->host, '-p', $node->port, '-f', $dump, 'restored' ],
 	'restored by a user who is not a superuser');
-succeeds('owner', "$who", "owner|1.2.0|$superuser|10", 'it is there', 'restored');
+succeeds('owner', "$who", "owner|1.2.0|$superuser|12", 'it is there', 'restored');
 my ($rows) = as('owner', "TABLE $digests ORDER BY 2");
 succeeds('owner', "TABLE $digests ORDER BY 2", $rows, '... with the digests', 'restored');
 

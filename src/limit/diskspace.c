@@ -6,7 +6,8 @@
  * A look is a call of statvfs(), which takes a microsecond or two.  After a
  * look, a process may write STEP bytes before the next one, but not more than
  * 1/SHARE of what is free beyond the reserve: other participants look at the
- * same file system, and take their shares of the same free space.
+ * same file system, and take their shares of the same free space.  Several may
+ * find the last bytes free at the same time, so the reserve has a margin.
  *
  * WAL goes to files that the server prepared for it, as long as there are some:
  * checkpoints rename old files.  Only if these files might not suffice, the WAL
@@ -26,6 +27,7 @@
 
 #define STEP			((int64) 16 * 1024 * 1024)
 #define SHARE			64
+#define MARGIN			8		/* 1/MARGIN of the reserve */
 
 int			ptsort_disk_reserve = 256 * 1024;
 
@@ -37,6 +39,7 @@ int			ptsort_disk_reserve = 256 * 1024;
 static int64
 find_room(const char *path, int64 *available)
 {
+	const int64 reserve = (int64) ptsort_disk_reserve * 1024;
 	struct statvfs fs;
 
 	if (statvfs(path, &fs) != 0)
@@ -45,7 +48,7 @@ find_room(const char *path, int64 *available)
 		return PG_INT64_MAX;
 	}
 	*available = (int64) fs.f_bavail * (int64) fs.f_frsize;
-	return *available - (int64) ptsort_disk_reserve * 1024;
+	return *available - reserve - reserve / MARGIN;
 }
 
 /* Returns the last sentence of an error: what the reserve and the space are. */
