@@ -103,7 +103,8 @@ add_items(LeafFill *fill, double n, Size size, Size extra)
 static void
 add_lists(LeafFill *fill, double keys, double rows, Size size)
 {
-	int			most = Max(btpage_most_tids(size), 1);
+	int			limit = btpage_most_tids(size);
+	int			most = Max(limit, 1);
 	double		full_lists = floor(rows / most);
 	int			rest = (int) (rows - full_lists * most);
 
