@@ -104,11 +104,12 @@ forecast_sort(Forecast *forecast, const ForecastRequest *request,
 		model.tuples_part : model.entries_part;
 	double		tuples = forecast->rows * need->tuple_bytes;
 	double		entries = forecast->rows * need->entry_bytes;
+	double		memory;
 
 	/* the array of entries doubles when it is full */
-	forecast->memory_bytes =
-		Min(exp2(ceil(log2(Max(forecast->rows, 1)))) * need->entry_bytes +
-			tuples + participants * model.reserve_bytes, budget);
+	memory = exp2(ceil(log2(Max(forecast->rows, 1)))) * need->entry_bytes +
+		tuples + participants * model.reserve_bytes;
+	forecast->memory_bytes = Min(memory, budget);
 	if (request->workers == 0 &&
 		entries + tuples < budget * part - model.reserve_bytes)
 		return;

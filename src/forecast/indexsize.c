@@ -54,6 +54,7 @@ typedef struct LeafFill
 	int			last_extra;
 	double		leaves;			/* closed */
 	double		free_bytes;		/* of closed leaves */
+	double		lost_bytes;		/* posting lists that became high keys */
 } LeafFill;
 
 /* Size of the line pointer that a page reserves for its high key */
@@ -65,6 +66,7 @@ close_leaf(LeafFill *fill)
 {
 	fill->leaves++;
 	fill->free_bytes += fill->space;
+	fill->lost_bytes += fill->last_extra;
 	fill->space = EMPTY_LEAF - fill->last;
 	fill->items = 1;
 }
@@ -103,7 +105,8 @@ add_items(LeafFill *fill, double n, Size size, Size extra)
 static void
 add_lists(LeafFill *fill, double keys, double rows, Size size)
 {
-	int			most = Max(btpage_most_tids(size), 1);
+	int			limit = btpage_most_tids(size);
+	int			most = Max(limit, 1);
 	double		full_lists = floor(rows / most);
 	int			rest = (int) (rows - full_lists * most);
 
@@ -257,7 +260,8 @@ count_leaves(IndexSize *size, const LeafFill *fill)
 		fill->bytes / fill->simulated : 0;
 
 	size->leaves = ceil((fill->leaves + part) * factor);
-	size->free_bytes = size->leaves * mean;
+	size->free_bytes = size->leaves *
+		(mean + fill->lost_bytes / Max(fill->leaves, 1));
 }
 
 /* Count the pages of upper levels, whose items have 'pivot' bytes. */

@@ -104,6 +104,7 @@ is_indexed(const SampleState *scan, HeapTuple tuple, Buffer buffer)
 static int
 find_rows(SampleState *scan, Buffer buffer, OffsetNumber *rows)
 {
+	BlockNumber block = BufferGetBlockNumber(buffer);
 	Page		page;
 	int			n = 0;
 	HeapTupleData tuple;
@@ -120,7 +121,7 @@ find_rows(SampleState *scan, Buffer buffer, OffsetNumber *rows)
 			continue;
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		tuple.t_len = ItemIdGetLength(item);
-		ItemPointerSet(&tuple.t_self, BufferGetBlockNumber(buffer), offset);
+		ItemPointerSet(&tuple.t_self, block, offset);
 		if (is_indexed(scan, &tuple, buffer))
 			rows[n++] = offset;
 	}
@@ -149,6 +150,7 @@ put_row(SampleState *scan, HeapTuple tuple, Buffer buffer)
 static void
 put_rows(SampleState *scan, Buffer buffer, const OffsetNumber *rows, int n)
 {
+	BlockNumber block = BufferGetBlockNumber(buffer);
 	Page		page = BufferGetPage(buffer);
 	HeapTupleData tuple;
 
@@ -159,7 +161,7 @@ put_rows(SampleState *scan, Buffer buffer, const OffsetNumber *rows, int n)
 
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		tuple.t_len = ItemIdGetLength(item);
-		ItemPointerSet(&tuple.t_self, BufferGetBlockNumber(buffer), rows[i]);
+		ItemPointerSet(&tuple.t_self, block, rows[i]);
 		scan->sample->row_bytes += MAXALIGN(tuple.t_len) + sizeof(ItemIdData);
 		if (scan->index != NULL)
 			put_row(scan, &tuple, buffer);

@@ -33,7 +33,7 @@ extern PGDLLEXPORT Datum ptsort_forecast(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(ptsort_forecast);
 
 /* Time for the samples of a statement; each has at least the minimum. */
-#define SAMPLES_MS		1000.0
+#define SAMPLES_MS		2000.0
 #define MIN_SAMPLE_MS	100.0
 
 /* ForecastRow: a row of the result. */
@@ -228,17 +228,18 @@ ptsort_forecast(PG_FUNCTION_ARGS)
 	List	   *items;
 	ForecastRow *rows;
 	const char *verdict;
+	double		limit_ms;
 	int			n = 0;
 	ListCell   *lc;
 
 	InitMaterializedSRF(fcinfo, 0);
 	items = forecast_items(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	rows = palloc0(sizeof(ForecastRow) * (list_length(items) + 1));
+	limit_ms = SAMPLES_MS / (list_length(items) + 1);
 	foreach(lc, items)
 	{
 		CHECK_FOR_INTERRUPTS();
-		forecast_item(&rows[n++], lfirst(lc),
-					  Max(SAMPLES_MS / list_length(items), MIN_SAMPLE_MS));
+		forecast_item(&rows[n++], lfirst(lc), Max(limit_ms, MIN_SAMPLE_MS));
 	}
 	verdict = judge_rows(rows, n);
 	for (int i = 0; i < n; i++)

@@ -221,7 +221,7 @@ constraint_index(Constraint *constraint, RangeVar *table)
 	stmt->relation = table;
 	stmt->accessMethod = constraint->access_method;
 	if (pt_constraint_without_overlaps(constraint))
-		stmt->accessMethod = "gist";
+		stmt->accessMethod = pstrdup("gist");
 	stmt->tableSpace = constraint->indexspace;
 	stmt->options = constraint->options;
 	stmt->whereClause = constraint->where_clause;
