@@ -2,7 +2,7 @@
 # what other roles and other databases see; work that ends, also by a crash.
 #
 # Depends on the version: the status of other sessions
-# Its log may have: server process \(PID [0-9]+\) was terminated by signal 9
+# Its log may have: \(PID [0-9]+\) was terminated by signal 9
 use strict;
 use warnings;
 use FindBin;
