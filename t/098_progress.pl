@@ -2,7 +2,7 @@
 # what other roles and other databases see; work that ends, also by a crash.
 #
 # Depends on the version: the status of other sessions
-# Its log may have: server process \(PID [0-9]+\) was terminated by signal 9
+# Its log may have: \(PID [0-9]+\) was terminated by signal 9
 use strict;
 use warnings;
 use FindBin;
@@ -129,7 +129,7 @@ $node->safe_psql('postgres', 'ALTER TABLE t OWNER TO postgres; DROP INDEX t_b');
 is($node->safe_psql('postgres', q{
 CREATE TABLE seen (phase text);
 CREATE FUNCTION looks(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS
-	$$ BEGIN RETURN (SELECT count(*) FROM ptsort_progress() WHERE phase = 'scan' AND pid = pg_backend_pid()); END $$;
+	$$ BEGIN RETURN (SELECT count(*) FROM public.ptsort_progress() WHERE phase = 'scan' AND pid = pg_backend_pid()); END $$;
 CREATE TABLE few AS SELECT g AS a FROM generate_series(1, 100) g;
 CREATE INDEX few_a ON few (looks(a));
 SET enable_seqscan = off;
