@@ -4,20 +4,20 @@
  *	  Compares what a statement needs on the disks with the free space.
  *
  * Directories on the same file system share its free space, so their needs
- * count together.
+ * count together.  ptsort.disk_reserve must stay free.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include "catalog/pg_tablespace_d.h"
 #include "commands/tablespace.h"
 #include "debug.h"
 #include "forecast/forecast.h"
 #include "lib/stringinfo.h"
+#include "limit/diskspace.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
 
@@ -70,13 +70,9 @@ disk_temporary(void)
 int64
 disk_free(const char *directory)
 {
-	struct statvfs status;
-
 	if (ptsort_debug.free_kilobytes > 0)
 		return (int64) ptsort_debug.free_kilobytes * 1024;
-	if (statvfs(directory, &status) != 0)
-		return -1;
-	return (int64) status.f_bavail * status.f_frsize;
+	return diskspace_free(directory);
 }
 
 /* Returns the device of a directory, or 0 if it is unknown. */
@@ -123,7 +119,11 @@ judge_device(StringInfo verdict, List *needs, const DiskNeed *first)
 		bytes += need->bytes;
 		used[need->use] |= need->bytes > 0;
 	}
-	if (available < 0 || bytes <= available)
+	/* what needs no space does not stop at the reserve */
+	if (available < 0 || bytes == 0)
+		return;
+	available -= diskspace_reserved();
+	if (bytes <= available)
 		return;
 	if (verdict->len > 0)
 		appendStringInfoString(verdict, "; ");

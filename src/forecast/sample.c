@@ -17,8 +17,8 @@
  * sample shows how many bytes an entry takes there.  The sort has the smallest
  * budget.  So the runs of the build are at least as long as the sample's, and
  * neighbours in them are at least as much alike.  The build's runs need no more
- * bytes for an entry, but often fewer.  If temp_file_limit is set, the sample
- * stays in memory.
+ * bytes for an entry, but often fewer.  If temp_file_limit is set, or little
+ * more than ptsort.disk_reserve is free, the sample stays in memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,6 +29,7 @@
 #include "debug.h"
 #include "executor/executor.h"
 #include "forecast/forecast.h"
+#include "limit/diskspace.h"
 #include "miscadmin.h"
 #include "sort/tuplesort.h"
 #include "storage/bufmgr.h"
@@ -45,8 +46,8 @@
 #define MAX_BYTES		((int64) 32 * 1024 * 1024)	/* of entries */
 
 /*
- * Under temp_file_limit, the sample must fit in memory.  MAX_BYTES, and the
- * entries of one round, certainly fit in this budget.
+ * If the sample must stay in memory: MAX_BYTES, and the entries of one round,
+ * certainly fit in this budget.
  */
 #define LIMITED_BUDGET	(8 * MAX_BYTES)
 
@@ -57,6 +58,7 @@ typedef struct SampleState
 	Relation	heap;
 	Relation	index;			/* NULL: only count the rows */
 	bool		concurrent;
+	bool		may_spill;		/* the sample may write temporary files */
 	TransactionId horizon;		/* rows dead to all older snapshots are dead */
 	BufferAccessStrategy strategy;
 	IndexInfo  *index_info;
@@ -231,16 +233,29 @@ sample_blocks(SampleState *scan, double limit_ms)
 	pfree(blocks);
 }
 
+/* True if the sample may write its entries to temporary files. */
+static bool
+may_spill(void)
+{
+	int64		available = diskspace_free(disk_temporary());
+
+	return temp_file_limit < 0 &&
+		(available < 0 || available > diskspace_reserved() + 2 * MAX_BYTES);
+}
+
 /* Prepare to compute index entries, and begin their sort. */
 static void
 begin_entries(SampleState *scan)
 {
 	PtSortOptions options = {
 		.role = PTSORT_SERIAL,
-		.budget = temp_file_limit < 0 ? PTSORT_MIN_BUDGET : LIMITED_BUDGET
+		.budget = LIMITED_BUDGET
 	};
 	ExprContext *context;
 
+	scan->may_spill = may_spill();
+	if (scan->may_spill)
+		options.budget = PTSORT_MIN_BUDGET;
 	scan->index_info = BuildIndexInfo(scan->index);
 	scan->estate = CreateExecutorState();
 	scan->slot = MakeSingleTupleTableSlot(RelationGetDescr(scan->heap),
@@ -255,7 +270,10 @@ begin_entries(SampleState *scan)
 											 false, &options);
 }
 
-/* Write the entries to runs, and perform their sort. */
+/*
+ * Write the entries to runs, whose size shows that of the build's, and perform
+ * their sort.
+ */
 static void
 end_entries(SampleState *scan)
 {
@@ -265,7 +283,7 @@ end_entries(SampleState *scan)
 	ExecDropSingleTupleTableSlot(scan->slot);
 	FreeExecutorState(scan->estate);
 	INSTR_TIME_SET_CURRENT(start);
-	if (temp_file_limit < 0)
+	if (scan->may_spill)
 		sort_spill(sort);
 	sort_perform(sort);
 	scan->sample->sort_ms = pt_ms_since(start);

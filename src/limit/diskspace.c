@@ -31,6 +31,24 @@
 
 int			ptsort_disk_reserve = 256 * 1024;
 
+int64
+diskspace_free(const char *path)
+{
+	struct statvfs fs;
+
+	if (statvfs(path, &fs) != 0)
+		return -1;
+	return (int64) fs.f_bavail * (int64) fs.f_frsize;
+}
+
+int64
+diskspace_reserved(void)
+{
+	const int64 reserve = (int64) ptsort_disk_reserve * 1024;
+
+	return reserve + reserve / MARGIN;
+}
+
 /*
  * Returns the bytes that are free beyond the reserve in a path's file system;
  * negative if less than the reserve is free.  Sets *available to all free
@@ -39,16 +57,8 @@ int			ptsort_disk_reserve = 256 * 1024;
 static int64
 find_room(const char *path, int64 *available)
 {
-	const int64 reserve = (int64) ptsort_disk_reserve * 1024;
-	struct statvfs fs;
-
-	if (statvfs(path, &fs) != 0)
-	{
-		*available = PG_INT64_MAX;
-		return PG_INT64_MAX;
-	}
-	*available = (int64) fs.f_bavail * (int64) fs.f_frsize;
-	return *available - reserve - reserve / MARGIN;
+	*available = diskspace_free(path);
+	return *available < 0 ? PG_INT64_MAX : *available - diskspace_reserved();
 }
 
 /* Returns the last sentence of an error: what the reserve and the space are. */

@@ -19,6 +19,14 @@
 /* GUC: in kB; 0: never look */
 extern int	ptsort_disk_reserve;
 
+/*
+ * diskspace_free returns the free bytes in the file system of a path, or -1 if
+ * the system cannot tell.  diskspace_reserved returns the bytes that must stay
+ * free: the setting and a margin.
+ */
+extern int64 diskspace_free(const char *path);
+extern int64 diskspace_reserved(void);
+
 /* SpaceGuard: bytes that may be written without another look; 0 at first. */
 typedef struct SpaceGuard
 {
