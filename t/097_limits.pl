@@ -119,6 +119,17 @@ is(error_of($err), qq{ERROR:  22023: invalid value for parameter "ptsort.lag_rep
 	my ($paused) = $node->safe_psql('postgres', q{SET ptsort.parallel_workers = 2; SET ptsort.max_wal_rate = '20MB'; CLUSTER ordered USING ordered_a;
 SELECT max(paused_ms) > 0 FROM ptsort_last_copy()});
 	is($paused, 't', 'a copy pauses');
+
+	# an older snapshot sees the old versions of rows: the server's functions write
+	my $reader = $node->background_psql('postgres');
+	$reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM other');
+	$node->safe_psql('postgres', 'UPDATE ordered SET a = a + 1 WHERE a % 100 = 0');
+	my $log = log_end($node);
+	($paused) = $node->safe_psql('postgres', q{SET ptsort.parallel_workers = 2; SET ptsort.max_wal_rate = '20MB'; CLUSTER ordered USING ordered_a;
+SELECT max(paused_ms) > 0 FROM ptsort_last_copy()});
+	is($paused, 't', "a copy by the server's functions pauses");
+	like(slurp_file($node->logfile, $log), qr/copied table "ordered": .* written by the server's functions/, 'it was one');
+	end_session($reader);
 	my $slow = start_slow('CREATE INDEX t_a ON t (word, a)', "SET ptsort.max_wal_rate = '200kB'");
 	my $pid = wait_for_pause(3);
 	is($node->safe_psql('postgres', "SELECT ptsort_set_limits($pid, max_wal_rate => '1TB', max_io_rate => '1TB')"), 't', 'limits for a running build');

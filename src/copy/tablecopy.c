@@ -30,6 +30,7 @@
 #include "commands/progress.h"
 #include "copy/copy.h"
 #include "debug.h"
+#include "limit/pace.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "sort/tuplesort.h"
@@ -167,9 +168,10 @@ next_row(Copier *self)
 													  self->unreported);
 
 		work_count(WORK_READ, self->unreported);
-		work_publish();
 		self->unreported = 0;
 		CHECK_FOR_INTERRUPTS();
+		/* btwrite.c has such points, but the server's functions have none */
+		pace_point();
 		if (self->team.is_leader)
 			pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_INSERTED,
 										 written);
