@@ -23,7 +23,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 use Verdicts;
 
-my $flips = $ENV{PTSORT_FLIPS} || 200;
+my $flips = $ENV{PTSORT_FLIPS} || 120;
 my $seed = load_seed();
 srand($seed);
 
