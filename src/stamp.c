@@ -21,13 +21,32 @@ stamp_set(BuildStamp *stamp)
 	*stamp = ptsort_build_stamp;
 }
 
+bool
+stamp_matches(const BuildStamp *stamp)
+{
+	return memcmp(stamp, &ptsort_build_stamp, sizeof(BuildStamp)) == 0;
+}
+
 void
 stamp_check(const BuildStamp *stamp)
 {
-	if (memcmp(stamp, &ptsort_build_stamp, sizeof(BuildStamp)) != 0)
+	if (!stamp_matches(stamp))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("parallel worker loaded a different build of ptsort than the session that started it"),
 				 errdetail("The library was replaced after the session loaded it."),
 				 errhint("Reconnect and run the statement again.")));
+}
+
+dsm_segment *
+stamp_attach(dsm_handle handle)
+{
+	dsm_segment *segment = dsm_attach(handle);
+
+	if (segment == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("could not map dynamic shared memory segment")));
+	stamp_check(dsm_segment_address(segment));
+	return segment;
 }

@@ -16,6 +16,8 @@
 
 #include "compat.h"
 
+#include "storage/dsm.h"
+
 /* BuildStamp: a checksum of all source files, as text. */
 typedef struct BuildStamp
 {
@@ -25,10 +27,19 @@ typedef struct BuildStamp
 /* stamp_set fills in this process's stamp. */
 extern void stamp_set(BuildStamp *stamp);
 
+/* stamp_matches returns true if the stamp is from this build. */
+extern bool stamp_matches(const BuildStamp *stamp);
+
 /*
  * stamp_check raises ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if the stamp is
  * from another build.
  */
 extern void stamp_check(const BuildStamp *stamp);
+
+/*
+ * stamp_attach attaches a segment whose memory begins with a stamp.  Raises
+ * stamp_check's error, and the server's if the segment is gone.
+ */
+extern dsm_segment *stamp_attach(dsm_handle handle);
 
 #endif							/* PTSORT_STAMP_H */

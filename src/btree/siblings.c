@@ -23,6 +23,7 @@
 #include "debug.h"
 #include "key/key.h"
 #include "sort/shared.h"
+#include "stamp.h"
 #include "storage/bufmgr.h"
 #include "text/text_rank.h"
 #include "utils/rel.h"
@@ -46,12 +47,8 @@ siblings_create(int processes)
 dsm_segment *
 siblings_attach(dsm_handle handle)
 {
-	dsm_segment *segment = dsm_attach(handle);
+	dsm_segment *segment = stamp_attach(handle);
 
-	if (segment == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("could not map dynamic shared memory segment")));
 	shared_attach(siblings_sorts(segment), segment);
 	return segment;
 }

@@ -122,13 +122,8 @@ pace_begin(const WorkAbout *about)
 dsm_segment *
 pace_join(dsm_handle handle)
 {
-	dsm_segment *segment = dsm_attach(handle);
+	dsm_segment *segment = stamp_attach(handle);
 
-	if (segment == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("could not map dynamic shared memory segment")));
-	stamp_check(dsm_segment_address(segment));
 	follow(segment);
 	return segment;
 }

@@ -22,14 +22,9 @@ static bool
 is_pace_of(dsm_segment *segment, int pid)
 {
 	const PaceShared *shared = dsm_segment_address(segment);
-	BuildStamp	stamp;
 
-	if (dsm_segment_map_length(segment) < sizeof(PaceShared))
-		return false;
-	memset(&stamp, 0, sizeof(stamp));
-	stamp_set(&stamp);
-	return memcmp(&shared->stamp, &stamp, sizeof(stamp)) == 0 &&
-		shared->pid == pid;
+	return dsm_segment_map_length(segment) >= sizeof(PaceShared) &&
+		stamp_matches(&shared->stamp) && shared->pid == pid;
 }
 
 /* Call 'visit' for a process if it leads work. */
