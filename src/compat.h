@@ -104,26 +104,22 @@
 	LockHeldByMe(locktag, lockmode, false)
 #endif
 
-/* 17 added the privilege MAINTAIN, and a search path for maintenance. */
-#if PG_VERSION_NUM >= 170000
-#define pt_may_maintain(table, role) \
-	(pg_class_aclcheck(table, role, ACL_MAINTAIN) == ACLCHECK_OK)
-#define pt_restrict_search_path() RestrictSearchPath()
-#elif PG_VERSION_NUM >= 160000
-#define pt_may_maintain(table, role) \
-	object_ownercheck(RelationRelationId, table, role)
-#define pt_restrict_search_path() ((void) 0)
-#else
-#define pt_may_maintain(table, role) pg_class_ownercheck(table, role)
-#define pt_restrict_search_path() ((void) 0)
-#endif
-
 /* 16 replaced pg_class_ownercheck(). */
 #if PG_VERSION_NUM >= 160000
 #define pt_owns_table(table, role) \
 	object_ownercheck(RelationRelationId, table, role)
 #else
 #define pt_owns_table(table, role) pg_class_ownercheck(table, role)
+#endif
+
+/* 17 added the privilege MAINTAIN, and a search path for maintenance. */
+#if PG_VERSION_NUM >= 170000
+#define pt_may_maintain(table, role) \
+	(pg_class_aclcheck(table, role, ACL_MAINTAIN) == ACLCHECK_OK)
+#define pt_restrict_search_path() RestrictSearchPath()
+#else
+#define pt_may_maintain(table, role) pt_owns_table(table, role)
+#define pt_restrict_search_path() ((void) 0)
 #endif
 
 /* Since 18, a constraint WITHOUT OVERLAPS has a GiST index */

@@ -11,6 +11,9 @@
 
 #include "postgres.h"
 
+#include <limits.h>
+#include <unistd.h>
+
 #include "port/pg_bswap.h"
 #include "portability/instr_time.h"
 #include "storage/itemptr.h"
@@ -26,6 +29,15 @@ pt_copy(void *target, const void *source, Size size)
 __asm__("":"+r"(size));
 #endif
 	memcpy(target, source, size);
+}
+
+/* pt_processors returns the number of processors, or INT_MAX if unknown. */
+static inline int
+pt_processors(void)
+{
+	long		n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n > 0 ? (int) Min(n, INT_MAX) : INT_MAX;
 }
 
 /* Number of entries in memory to look at between two checks for interrupts. */

@@ -84,6 +84,22 @@ device_of(const char *directory)
 	return stat(directory, &status) == 0 ? status.st_dev : 0;
 }
 
+/* Returns the first need on a device. */
+static const DiskNeed *
+first_on_device(List *needs, dev_t device)
+{
+	const DiskNeed *need = NULL;
+	ListCell   *lc;
+
+	foreach(lc, needs)
+	{
+		need = lfirst(lc);
+		if (need->device == device)
+			break;
+	}
+	return need;
+}
+
 /* Returns a size in the largest unit that leaves at least 10. */
 static char *
 describe_bytes(double bytes)
@@ -103,7 +119,6 @@ describe_bytes(double bytes)
 static void
 judge_device(StringInfo verdict, List *needs, const DiskNeed *first)
 {
-	dev_t		device = device_of(first->directory);
 	bool		used[NUM_DISK_USES] = {false};
 	int64		available = disk_free(first->directory);
 	double		bytes = 0;
@@ -114,7 +129,7 @@ judge_device(StringInfo verdict, List *needs, const DiskNeed *first)
 	{
 		const DiskNeed *need = lfirst(lc);
 
-		if (device_of(need->directory) != device)
+		if (need->device != first->device)
 			continue;
 		bytes += need->bytes;
 		used[need->use] |= need->bytes > 0;
@@ -142,19 +157,21 @@ char *
 disk_verdict(List *needs)
 {
 	StringInfoData verdict;
-	List	   *seen = NIL;
 	ListCell   *lc;
 
 	initStringInfo(&verdict);
 	foreach(lc, needs)
 	{
-		const DiskNeed *need = lfirst(lc);
-		int			device = (int) device_of(need->directory);
+		DiskNeed   *need = lfirst(lc);
 
-		if (list_member_int(seen, device))
-			continue;
-		seen = lappend_int(seen, device);
-		judge_device(&verdict, needs, need);
+		need->device = device_of(need->directory);
+	}
+	foreach(lc, needs)
+	{
+		const DiskNeed *need = lfirst(lc);
+
+		if (first_on_device(needs, need->device) == need)
+			judge_device(&verdict, needs, need);
 	}
 	if (verdict.len == 0)
 		appendStringInfoString(&verdict, "fits");

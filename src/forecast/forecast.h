@@ -144,6 +144,7 @@ typedef struct DiskNeed
 	DiskUse		use;
 	char	   *directory;
 	double		bytes;
+	dev_t		device;			/* set by disk_verdict */
 } DiskNeed;
 
 /* disk_tablespace returns a tablespace's directory. */

@@ -20,7 +20,6 @@
 #include "compat.h"
 
 #include <math.h>
-#include <unistd.h>
 
 #include "access/nbtree.h"
 #include "access/relation.h"
@@ -28,6 +27,7 @@
 #include "forecast/forecast.h"
 #include "miscadmin.h"
 #include "sort/tuplesort.h"
+#include "util.h"
 
 /*
  * The model.  The times come from builds of 3 million rows (integers, md5,
@@ -138,17 +138,13 @@ static double
 seconds_of(const Forecast *forecast, const ForecastRequest *request,
 		   const Sample *sample, double pages)
 {
-	long		ncpus = sysconf(_SC_NPROCESSORS_ONLN);
-	int			busy = request->workers + 1;
+	int			busy = Min(request->workers + 1, pt_processors());
 	double		ms = sample->read_ms * sample_scale(sample) * model.scan_part +
 		(sample->put_ms + sample->sort_ms) * model.entry_part *
 		sort_factor(forecast->rows, sample->entries) + pages * model.page_ms;
 
 	if (sample->sort == NULL || !sample->sort->order.inline_image)
 		ms += forecast->rows * model.tuple_ms;
-
-	if (ncpus > 0)
-		busy = Min(busy, ncpus);
 	return (ms / busy + request->workers * model.worker_ms) / 1000;
 }
 

@@ -31,8 +31,6 @@
  */
 #include "compat.h"
 
-#include <unistd.h>
-
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "debug.h"
@@ -43,6 +41,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "team/build.h"
+#include "util.h"
 #include "utils/rel.h"
 
 int			ptsort_parallel_workers = -1;
@@ -194,7 +193,7 @@ planworkers_work(Relation heap, Relation index)
 int
 planworkers_fastest(int most, double work, int teams)
 {
-	long		ncpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int			processors = pt_processors();
 	double		least = work;
 	int			best = 0;
 
@@ -202,7 +201,7 @@ planworkers_fastest(int most, double work, int teams)
 		return most;
 	for (int w = 1; w <= most; w++)
 	{
-		int			busy = ncpus > 0 ? Min(w + 1, ncpus) : w + 1;
+		int			busy = Min(w + 1, processors);
 		double		cost = work * RUNS_FACTOR / busy +
 			teams * (w + 2) * WORKER_COST;
 
@@ -218,11 +217,9 @@ planworkers_fastest(int most, double work, int teams)
 int
 planworkers_beside_others(int most)
 {
-	long		ncpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (ptsort_debug.all_workers || ncpus <= 0)
+	if (ptsort_debug.all_workers)
 		return most;
-	return Min(most, Max(ncpus - 2, 0));
+	return Min(most, Max(pt_processors() - 2, 0));
 }
 
 void
