@@ -275,7 +275,7 @@ sort_left(const Model *model)
 	{
 		expected = model->temp_bytes * cost_run_byte * model->factor;
 		if (merged > 0)
-			expected = Max(spent, 0) / ratio(merged, merges);
+			expected = spent / ratio(merged, merges);
 	}
 	return left_of(expected, spent);
 }

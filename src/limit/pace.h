@@ -7,9 +7,8 @@
  * The leader of a paced team creates a small shared memory segment, and workers
  * attach it.  The segment has the limits, which another session may change
  * (publish.h), the time until which the work so far should have taken, and what
- * the team did so far (work.h).
- * Participants call pace_point() where they hold no lock and no pin.  There
- * they pause as long as the work is ahead of a limit.
+ * the team did so far (work.h).  Participants call pace_point() where they hold
+ * no lock and no pin.  There they pause while the work is ahead of a limit.
  *
  *-------------------------------------------------------------------------
  */
