@@ -36,7 +36,7 @@ sub wait_for_pause
 
 my $report = q{SELECT count(*), sum(wal_bytes), max(merge_load_ms), max(scan_ms), max(paused_ms) FROM ptsort_last_build() WHERE participant IS NOT NULL};
 
-# No work is faster than its limit, but for the tenth of a second that it may
+# No work is faster than its limit, except for the tenth of a second that it may
 # make up for.
 foreach my $workers (0, 1, 3)
 {

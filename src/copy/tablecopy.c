@@ -170,7 +170,7 @@ next_row(Copier *self)
 		work_count(WORK_READ, self->unreported);
 		self->unreported = 0;
 		CHECK_FOR_INTERRUPTS();
-		/* btwrite.c has such points, but the server's functions have none */
+		/* the server's functions have no points at which they pause */
 		pace_point();
 		if (self->team.is_leader)
 			pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_INSERTED,

@@ -22,8 +22,8 @@ extern void publish_visit(PublishVisit visit, void *arg);
 /*
  * publish_change_limits changes limits of the work whose leader is process
  * 'pid'.  Limits that are negative stay as they are.  Returns false if there is
- * no such work, or if the current role has not the rights of the session's
- * role.
+ * no work of that process, or if the current role does not have the rights of
+ * the role of its session.
  */
 extern bool publish_change_limits(int pid, const PaceLimits *limits);
 

@@ -3,9 +3,9 @@
  * replicas.c
  *	  How far streaming replicas are behind; see replicas.h.
  *
- * A replica's place is the end of what it replayed.  What only receives WAL, as
- * pg_receivewal does, replays nothing; its place is the end of what it flushed
- * or, if it flushes nothing, wrote.
+ * A replica's place is the end of what it replayed.  A program that only
+ * receives WAL, such as pg_receivewal, replays nothing.  Its place is the end
+ * of what it flushed or, if it flushes nothing, of what it wrote.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +41,7 @@ find_place(WalSnd *sender, XLogRecPtr *place, int *pid)
 	if (XLogRecPtrIsInvalid(*place))
 		*place = sender->write;
 	SpinLockRelease(&sender->mutex);
-	/* a replica that just connected did not tell its place yet */
+	/* a replica that just connected reports its place a moment later */
 	return streams && !XLogRecPtrIsInvalid(*place);
 }
 
