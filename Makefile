@@ -127,7 +127,7 @@ DATA = $(wildcard ptsort--*.sql)
 # files that precede it in this list.
 # The files in src/ itself are the lowest layer.
 LAYERS = \
-	util stamp segment debug \
+	util owner stamp segment debug \
 	$(addprefix limit/, \
 		replicas work pace publish estimate diskspace) \
 	$(addprefix text/, \

@@ -25,9 +25,9 @@
 #include "check/checkone.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
+#include "owner.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -142,9 +142,7 @@ void
 checkone_run(Relation heap, Relation index, const CheckRequest *request,
 			 CheckReport *report, int *participants)
 {
-	Oid			user;
-	int			context;
-	int			level = NewGUCNestLevel();
+	OwnerSwitch saved;
 
 	pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX,
 								  RelationGetRelid(heap));
@@ -154,12 +152,8 @@ checkone_run(Relation heap, Relation index, const CheckRequest *request,
 								 PROGRESS_CREATEIDX_PHASE_VALIDATE_IDXSCAN);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL,
 								 RelationGetNumberOfBlocks(index));
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(heap->rd_rel->relowner,
-						   context | SECURITY_RESTRICTED_OPERATION);
-	pt_restrict_search_path();
+	owner_enter(&saved, heap);
 	checkindex_run(heap, index, request, report, participants);
-	AtEOXact_GUC(false, level);
-	SetUserIdAndSecContext(user, context);
+	owner_leave(&saved);
 	pgstat_progress_end_command();
 }

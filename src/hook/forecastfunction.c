@@ -22,6 +22,7 @@
 #include "funcapi.h"
 #include "hook/hook.h"
 #include "miscadmin.h"
+#include "owner.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -72,7 +73,6 @@ plan_workers(const ForecastItem *item, Relation heap, Relation index)
 	return request;
 }
 
-/* Forecast as the table's owner: see checkone_run. */
 static void
 forecast_as_owner(ForecastRow *row, Relation heap, Relation index,
 				  double limit_ms)
@@ -86,21 +86,15 @@ forecast_as_owner(ForecastRow *row, Relation heap, Relation index,
 		.limit_ms = limit_ms
 	};
 	BtBuildRequest workers;
-	Oid			user;
-	int			context;
-	int			level = NewGUCNestLevel();
+	OwnerSwitch saved;
 
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(heap->rd_rel->relowner,
-						   context | SECURITY_RESTRICTED_OPERATION);
-	pt_restrict_search_path();
+	owner_enter(&saved, heap);
 	if (item->stmt != NULL)
 		newindex_plan(index);
 	workers = plan_workers(item, heap, index);
 	request.workers = workers.workers;
 	forecast_build(&row->forecast, &request);
-	AtEOXact_GUC(false, level);
-	SetUserIdAndSecContext(user, context);
+	owner_leave(&saved);
 	row->participants = workers.workers + 1;
 	row->reason = workers.source;
 	row->known = true;

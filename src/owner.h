@@ -1,0 +1,46 @@
+/*-------------------------------------------------------------------------
+ *
+ * owner.h
+ *	  Runs functions of an index with the rights of its table's owner.
+ *
+ * Functions in an index's expressions and predicate belong to the table's
+ * owner.  As in index_build() (index.c), they run with the owner's rights, as a
+ * restricted operation, and cannot change the session's settings.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_OWNER_H
+#define PTSORT_OWNER_H
+
+#include "compat.h"
+
+#include "miscadmin.h"
+#include "utils/guc.h"
+
+/* OwnerSwitch: what owner_leave restores. */
+typedef struct OwnerSwitch
+{
+	Oid			user;
+	int			context;
+	int			level;			/* of nested settings */
+} OwnerSwitch;
+
+/* owner_enter begins to run as the owner.  An error restores everything. */
+static inline void
+owner_enter(OwnerSwitch *saved, Relation table)
+{
+	saved->level = NewGUCNestLevel();
+	GetUserIdAndSecContext(&saved->user, &saved->context);
+	SetUserIdAndSecContext(table->rd_rel->relowner,
+						   saved->context | SECURITY_RESTRICTED_OPERATION);
+	pt_restrict_search_path();
+}
+
+static inline void
+owner_leave(const OwnerSwitch *saved)
+{
+	AtEOXact_GUC(false, saved->level);
+	SetUserIdAndSecContext(saved->user, saved->context);
+}
+
+#endif							/* PTSORT_OWNER_H */
