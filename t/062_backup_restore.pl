@@ -19,6 +19,7 @@ srand($seed);
 note("seed $seed");
 
 %BuildLoad::rows = (a => 5000, b => 5000, u => 2000);
+$BuildLoad::unlogged = 0;
 my $primary = new_node(
 	'primary',
 	init => {
