@@ -63,17 +63,19 @@ sub watch_space
 		$least = $now if $now < $least;
 	}
 	$psql->{run}->finish;
-	return ($psql->{out}, error_of($psql->{err}), $least);
+	return ($psql->{out}, $psql->{err}, $least);
 }
 
 my $wal = small_fs('wal', 128);
 my $temp = small_fs('temp', 48);
+my $tiny = small_fs('tiny', 24);
 my $small = small_fs('small', 32);
 my $node = new_node('main',
 	init => { extra => [ '--waldir', "$wal/pg_wal", '--wal-segsize', '1' ] },
 	conf => "max_wal_size = '2MB'\nmin_wal_size = '2MB'\nmaintenance_work_mem = '3MB'\nwork_mem = '1MB'\n"
 	  . "wal_keep_size = '1GB'\nwal_level = replica\nptsort.disk_reserve = '8MB'\n");
 $node->safe_psql('postgres', "CREATE TABLESPACE temp LOCATION '$temp'");
+$node->safe_psql('postgres', "CREATE TABLESPACE tiny LOCATION '$tiny'");
 $node->safe_psql('postgres', "CREATE TABLESPACE small LOCATION '$small'");
 $node->safe_psql('postgres', q{
 CREATE UNLOGGED TABLE t AS SELECT g AS a, md5(g::text) || repeat('x', 60) AS word FROM generate_series(1, 600000) g;
@@ -84,16 +86,18 @@ INSERT INTO ordered SELECT hashint4(a), word FROM t;
 my $segments = dsm_segments($node);
 
 # Checks that a statement ends with this error, that the reserve was left, and
-# that afterwards all is as before.
+# that afterwards all is as before.  Returns the error.
 sub check_error
 {
 	my ($name, $dir, $reserve, $message, @sql) = @_;
 	my $before = free_bytes($dir);
 	my ($out, $err, $least) = watch_space($node, $dir, @sql);
-	like($err, qr/^ERROR:  53100: $message\nDETAIL:  In the file system of "[^"]+", \d+ kB are free; ptsort.disk_reserve is \d+ kB\.\nHINT:  /, "$name: the error");
+	like(error_of($err), qr/^ERROR:  53100: $message\nDETAIL:  (?:After .* will follow\. )?In the file system of "[^"]+", \d+ kB are free; ptsort.disk_reserve is \d+ kB\.\nHINT:  /m, "$name: the error");
 	cmp_ok($least, '>=', $reserve * $mb, "$name: the reserve is left");
-	cmp_ok($least, '<', $before, "$name: there was something written");
+	cmp_ok($least, '<', $before, "$name: there was something written")
+	  unless $name =~ /^early/;    # too short to watch
 	check_nothing_left($node, $name, $segments);
+	return $err;
 }
 
 my $temporary = 'not enough free space for the temporary files of a sort';
@@ -111,16 +115,33 @@ $node->safe_psql('postgres', 'SET temp_tablespaces = temp; CREATE INDEX t_a ON t
 is_deeply([ builds_since($node, $log) ], [ 't_a: 1', 't_a2: 3' ], 'what fits is built');
 cmp_ok(free_bytes($temp), '>', 46 * $mb, 'and no temporary file is left');
 
+# The first runs show that there will not be enough space.
+foreach my $workers (0, 2)
+{
+	my $error = check_error("early, $workers workers", $tiny, 16, $temporary,
+		"SET temp_tablespaces = tiny; SET ptsort.parallel_workers = $workers; CREATE INDEX t_word ON t (word)");
+	my ($percent) = $error =~ /ERROR.*\n.*After (\d+) %/;
+	cmp_ok($percent // 100, '<', 20, "early, $workers workers: the scan just began");
+}
+
+# With a predicate they do not: all its rows may be at the beginning.
+my ($out, $err, $least) = watch_space($node, $tiny,
+	'SET temp_tablespaces = tiny; SET ptsort.parallel_workers = 0; SET synchronize_seqscans = off; CREATE INDEX t_part ON t (word) WHERE a < 100000');
+unlike($err, qr{ERROR:}, 'a partial index that fits is built');
+like($err, qr/WARNING:  01000: there may be too little free space for the temporary files of a sort\n.*DETAIL:  After \d+ % of the table they have \d+ kB, so about \d+ kB will follow\./, 'with a warning');
+is(() = $err =~ /WARNING/g, 1, 'one warning');
+$node->safe_psql('postgres', 'DROP INDEX t_part');
+
 # Without a reserve, the error is the system's.
-my ($out, $err) = try_sql($node, q{SET ptsort.disk_reserve = 0; CREATE INDEX t_small ON t (word) TABLESPACE small});
+($out, $err) = try_sql($node, q{SET ptsort.disk_reserve = 0; CREATE INDEX t_small ON t (word) TABLESPACE small});
 like(error_of($err), qr/^ERROR:  53100: could not (write|extend)/, 'no reserve: the file system is full');
 check_nothing_left($node, 'no reserve', $segments);
 
 # WAL
 $node->safe_psql('postgres', 'CREATE TABLE logged AS SELECT g AS a, md5(g::text) AS word FROM generate_series(1, 300000) g; CHECKPOINT');
 my @indexes = map { "SET ptsort.parallel_workers = " . ($_ % 3) . "; CREATE INDEX logged_$_ ON logged (word, a)" } 1 .. 20;
-($out, $err, my $least) = watch_space($node, $wal, @indexes);
-like($err, qr/^ERROR:  53100: not enough free space for WAL\nDETAIL:  In the file system of "pg_wal", /, 'WAL: the error');
+($out, $err, $least) = watch_space($node, $wal, @indexes);
+like(error_of($err), qr/^ERROR:  53100: not enough free space for WAL\nDETAIL:  In the file system of "pg_wal", /, 'WAL: the error');
 cmp_ok($least, '>=', 8 * $mb, 'WAL: the reserve is left');
 cmp_ok($node->safe_psql('postgres', q{SELECT count(*) FROM pg_indexes WHERE tablename = 'logged'}), '>', 0, 'WAL: what fitted is built');
 $node->safe_psql('postgres', q{CREATE TABLE after (a int); INSERT INTO after VALUES (1); CHECKPOINT; SELECT bt_index_parent_check('logged_1', true, true)});

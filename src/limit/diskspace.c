@@ -23,6 +23,8 @@
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
 #include "limit/diskspace.h"
+#include "limit/work.h"
+#include "storage/fd.h"
 #include "utils/rel.h"
 
 #define STEP			((int64) 16 * 1024 * 1024)
@@ -69,6 +71,12 @@ detail(const char *path, int64 available)
 					 path, (long long) available / 1024, ptsort_disk_reserve);
 }
 
+static int
+hint_temporary(void)
+{
+	return errhint("Free some space, or set temp_tablespaces to a tablespace in a larger file system.");
+}
+
 /* Let a process write after a look; returns false if there is no room. */
 static bool
 take(SpaceGuard *guard, int64 room, Size size)
@@ -79,18 +87,53 @@ take(SpaceGuard *guard, int64 room, Size size)
 	return true;
 }
 
+/*
+ * Warn once, as soon as the scan's runs show that the rest will not find enough
+ * room.  End the work if even half of the rest surely will not.  Nothing can be
+ * said if files are in several tablespaces.
+ */
+static void
+foresee(const char *path, int64 room, int64 available)
+{
+	WorkForesight foresight;
+	Oid			tablespaces[2];
+	bool		hopeless;
+
+	if (TempTablespacesAreSet() && GetTempTablespaces(tablespaces, 2) > 1)
+		return;
+	work_foresee(&foresight);
+	hopeless = foresight.sure && foresight.to_come / 2 > room;
+	if (foresight.to_come <= room || (!hopeless && !work_is_first_warning()))
+		return;
+	ereport(hopeless ? ERROR : WARNING,
+			(errcode(hopeless ? ERRCODE_DISK_FULL : ERRCODE_WARNING),
+			 hopeless ?
+			 errmsg("not enough free space for the temporary files of a sort") :
+			 errmsg("there may be too little free space for the temporary files of a sort"),
+			 errdetail("After %.0f %% of the table they have %.0f kB, so about %.0f kB will follow. "
+					   "In the file system of \"%s\", %lld kB are free; ptsort.disk_reserve is %d kB.",
+					   foresight.scanned * 100, foresight.written / 1024,
+					   foresight.to_come / 1024, path,
+					   (long long) available / 1024, ptsort_disk_reserve),
+			 hint_temporary()));
+}
+
 void
 diskspace_look_temporary(SpaceGuard *guard, const char *path, Size size)
 {
 	int64		available;
+	int64		room;
 
-	if (ptsort_disk_reserve > 0 &&
-		!take(guard, find_room(path, &available), size))
+	if (ptsort_disk_reserve == 0)
+		return;
+	room = find_room(path, &available);
+	if (!take(guard, room, size))
 		ereport(ERROR,
 				(errcode(ERRCODE_DISK_FULL),
 				 errmsg("not enough free space for the temporary files of a sort"),
 				 detail(path, available),
-				 errhint("Free some space, or set temp_tablespaces to a tablespace in a larger file system.")));
+				 hint_temporary()));
+	foresee(path, room, available);
 }
 
 void

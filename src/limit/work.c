@@ -16,6 +16,9 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+/* Part of a table that shows what the rest will be like */
+static const double foreseeable = 0.01;
+
 Work		ptsort_work;
 
 uint64
@@ -104,6 +107,8 @@ work_describe(WorkAbout *about, WorkKind kind, Relation table, Relation index,
 		(double) about->blocks * BLCKSZ / Max(about->rows, 1);
 	about->budget = budget;
 	about->logged = RelationNeedsWAL(index);
+	about->partial = kind == WORK_INDEX &&
+		RelationGetIndexPredicate(index) != NIL;
 }
 
 
@@ -120,6 +125,7 @@ work_init(WorkShared *shared, const WorkAbout *about)
 	pg_atomic_init_u32(&shared->phase, first);
 	pg_atomic_init_u32(&shared->participants, 1);
 	pg_atomic_init_u64(&shared->total, 0);
+	pg_atomic_init_u32(&shared->warnings, 0);
 	for (int i = 0; i < NUM_WORK_PHASES; i++)
 	{
 		pg_atomic_init_u64(&shared->since[i],
@@ -190,6 +196,41 @@ work_count_merges(bool own, uint64 bytes)
 			ptsort_work.temp_before;
 	work_count(WORK_TO_MERGE, bytes);
 	work_publish();
+}
+
+/*
+ * The rest of the scan adds runs at the same rate: bytes for each block, or for
+ * each row of the planner's estimate if that is less.  So neither an empty end
+ * of the table nor old statistics make the result too high.  Only the rows of a
+ * partial index may all be in the blocks read so far.
+ */
+void
+work_foresee(WorkForesight *foresight)
+{
+	WorkShared *shared = ptsort_work.shared;
+	double		rows;
+
+	memset(foresight, 0, sizeof(WorkForesight));
+	if (shared == NULL || pg_atomic_read_u32(&shared->phase) != WORK_SCAN)
+		return;
+	work_publish();
+	foresight->scanned = (double)
+		pg_atomic_read_u64(&shared->counts[WORK_BLOCKS]) /
+		Max(shared->about.blocks, 1);
+	foresight->written = pg_atomic_read_u64(&shared->counts[WORK_TEMP]);
+	rows = pg_atomic_read_u64(&shared->counts[WORK_ROWS]);
+	if (foresight->scanned < foreseeable || foresight->scanned > 1 || rows == 0)
+		return;
+	foresight->to_come = foresight->written *
+		Min(1 / foresight->scanned, shared->about.rows / rows) -
+		foresight->written;
+	foresight->sure = !shared->about.partial;
+}
+
+bool
+work_is_first_warning(void)
+{
+	return pg_atomic_fetch_add_u32(&ptsort_work.shared->warnings, 1) == 0;
 }
 
 

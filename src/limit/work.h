@@ -71,6 +71,7 @@ typedef struct WorkAbout
 	double		row_bytes;		/* of a row of the new relation, estimated */
 	int64		budget;			/* bytes, for all participants together */
 	bool		logged;			/* the new relation needs WAL */
+	bool		partial;		/* the index has a predicate */
 } WorkAbout;
 
 /*
@@ -83,6 +84,7 @@ typedef struct WorkShared
 	pg_atomic_uint32 phase;
 	pg_atomic_uint32 participants;
 	pg_atomic_uint64 total;		/* tuples put, when all are; until then 0 */
+	pg_atomic_uint32 warnings;	/* participants that foresaw too little space */
 	pg_atomic_uint64 since[NUM_WORK_PHASES];	/* work_now() at the phase's
 												 * begin; 0: not yet */
 	pg_atomic_uint64 before[NUM_WORK_PHASES];	/* WORK_PAUSED at that time */
@@ -145,6 +147,24 @@ extern void work_publish(void);
  * 'own' says that they read the runs that this process wrote so far.
  */
 extern void work_count_merges(bool own, uint64 bytes);
+
+/*
+ * WorkForesight: what the temporary files will need, as the scan's runs show
+ * it.  'to_come' is 0 if that is unknown.
+ */
+typedef struct WorkForesight
+{
+	double		scanned;		/* part of the table's blocks */
+	double		written;		/* bytes, by all participants */
+	double		to_come;		/* bytes; low, because rows in memory count as
+								 * not yet scanned */
+	bool		sure;			/* rows are not far from even in the table */
+} WorkForesight;
+
+extern void work_foresee(WorkForesight *foresight);
+
+/* True for the first participant that calls work_is_first_warning. */
+extern bool work_is_first_warning(void);
 
 /*
  * Leader: work_enter begins a phase, unless it is the present one, and
