@@ -22,6 +22,7 @@
 
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
+#include "commands/tablespace.h"
 #include "limit/diskspace.h"
 #include "limit/work.h"
 #include "storage/fd.h"
@@ -99,6 +100,7 @@ foresee(const char *path, int64 room, int64 available)
 	Oid			tablespaces[2];
 	bool		hopeless;
 
+	PrepareTempTablespaces();	/* workers did not */
 	if (TempTablespacesAreSet() && GetTempTablespaces(tablespaces, 2) > 1)
 		return;
 	work_foresee(&foresight);
