@@ -129,7 +129,7 @@ DATA = $(wildcard ptsort--*.sql)
 LAYERS = \
 	util owner stamp segment debug \
 	$(addprefix limit/, \
-		replicas work pace publish estimate diskspace) \
+		rates replicas work pace publish estimate diskspace) \
 	$(addprefix text/, \
 		text_table text_pass text_icu text_unit text_rank text_digest text_model text_symbol text_code) \
 	$(addprefix key/, \

@@ -57,6 +57,9 @@ typedef struct Sample
 	double		run_bytes;		/* size of all entries in runs; 0: unknown */
 	double		row_bytes;		/* for a copy: total size of the rows */
 	double		read_ms;		/* reading the blocks */
+	double		block_ms;		/* reading one in a row of blocks from disk;
+								 * 0: blocks are in memory */
+	double		judge_ms;		/* finding the rows of all blocks */
 	double		put_ms;			/* computing and putting the entries */
 	double		sort_ms;
 } Sample;

@@ -12,8 +12,8 @@
  * The forecast ignores wal_compression.
  *
  * Time.  The sample measures how long this machine takes to read a block and to
- * compute, put and sort an entry.  The build does the same, by other code, and
- * writes pages; the model below relates the two.
+ * compute, put and sort an entry.  The build does the same, by other code; the
+ * model below relates the two.  For writing, limit/estimate.c has a model.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,6 +25,8 @@
 #include "access/relation.h"
 #include "access/xlog.h"
 #include "forecast/forecast.h"
+#include "limit/estimate.h"
+#include "limit/rates.h"
 #include "miscadmin.h"
 #include "sort/tuplesort.h"
 #include "util.h"
@@ -38,8 +40,7 @@ static const struct
 	double		scan_part;		/* the scan reads a block in this part of the
 								 * time that the sample takes */
 	double		entry_part;		/* the same for an entry */
-	double		page_ms;		/* forming, logging and writing a page */
-	double		tuple_ms;		/* copying a tuple whose key is not exact */
+	double		run_byte_ms;	/* writing a byte of a row to a run */
 	double		worker_ms;		/* starting and ending a worker */
 
 	/*
@@ -58,8 +59,7 @@ static const struct
 
 	.scan_part = 0.4,
 	.entry_part = 0.9,
-	.page_ms = 0.015,
-	.tuple_ms = 0.0001,
+	.run_byte_ms = 1.8e-6,
 	.worker_ms = 10,
 	.entries_part = 0.9,
 	.tuples_part = 0.7,
@@ -127,25 +127,41 @@ wal_of(const ForecastRequest *request, double pages, double free_bytes)
 	return pages * (BLCKSZ + model.page_wal) - free_bytes;
 }
 
-/* Returns the factor by which n entries cost more to sort than n samples. */
+/* Returns the milliseconds of all participants for reading the table. */
 static double
-sort_factor(double n, double samples)
+read_ms(const Sample *sample, int busy)
 {
-	return n / Max(samples, 1) * log2(Max(n, 2)) / log2(Max(samples, 2));
+	if (sample->block_ms > 0)	/* they share the disk */
+		return sample->block_ms * sample->nblocks * busy;
+	return sample->read_ms * sample_scale(sample) * model.scan_part;
 }
 
+/*
+ * Returns the seconds of a build or copy.  Earlier work tells how much longer
+ * than in the model writing takes on this server (limit/rates.h).
+ */
 static double
 seconds_of(const Forecast *forecast, const ForecastRequest *request,
-		   const Sample *sample, double pages)
+		   const Sample *sample)
 {
 	int			busy = Min(request->workers + 1, pt_processors());
-	double		ms = sample->read_ms * sample_scale(sample) * model.scan_part +
-		(sample->put_ms + sample->sort_ms) * model.entry_part *
-		sort_factor(forecast->rows, sample->entries) + pages * model.page_ms;
+	double		scale = sample_scale(sample);
+	double		ms = read_ms(sample, busy) +
+		scale * sample->judge_ms * model.scan_part +
+		scale * (sample->put_ms + sample->sort_ms) * model.entry_part;
+	WorkAbout	about = {
+		.kind = request->copies ? WORK_COPY : WORK_INDEX,
+		.order = request->index != NULL ? work_order(request->index) :
+		WORK_FIXED,
+		.row_bytes = forecast->file_bytes / Max(forecast->rows, 1),
+		.logged = forecast->wal_bytes > 0
+	};
 
-	if (sample->sort == NULL || !sample->sort->order.inline_image)
-		ms += forecast->rows * model.tuple_ms;
-	return (ms / busy + request->workers * model.worker_ms) / 1000;
+	if (sample->sort == NULL)	/* nor runs */
+		ms += forecast->temp_bytes * model.run_byte_ms;
+	return (ms / busy + request->workers * model.worker_ms) / 1000 +
+		estimate_write(&about, forecast->rows, busy) *
+		rates_factor(forecast->file_bytes);
 }
 
 static void
@@ -164,7 +180,7 @@ forecast_index(Forecast *forecast, const ForecastRequest *request)
 	need = need_of_index(&sample, size.tuple_bytes);
 	forecast_sort(forecast, request, &need);
 	forecast->wal_bytes = wal_of(request, size.pages, size.free_bytes);
-	forecast->seconds = seconds_of(forecast, request, &sample, size.pages);
+	forecast->seconds = seconds_of(forecast, request, &sample);
 	_bt_pageinit(page, BLCKSZ);
 	if (size.largest > pt_bt_max_item_size(page))
 		forecast->obstacle =
@@ -210,8 +226,7 @@ forecast_copy(Forecast *forecast, const ForecastRequest *request)
 	if (request->index != NULL)
 		forecast_sort(forecast, request, &need);
 	forecast->wal_bytes = wal_of(request, forecast->file_bytes / BLCKSZ, 0);
-	forecast->seconds = seconds_of(forecast, request, &sample,
-								   2 * forecast->file_bytes / BLCKSZ);
+	forecast->seconds = seconds_of(forecast, request, &sample);
 }
 
 void

@@ -10,10 +10,10 @@
  *
  * The unknown numbers of keys with c blocks, for the values of c in blocks[],
  * are those that make the observed numbers seen[m] most likely (a mixture of
- * distributions, fitted by expectation maximization).  A single estimate of the
- * number of distinct keys would not suffice: posting lists of a table with some
- * unique and some frequent keys take less space than those of a table in which
- * all keys have the mean frequency.
+ * distributions, fitted by expectation maximization with accelerated steps).  A
+ * single estimate of the number of distinct keys would not suffice: posting
+ * lists of a table with some unique and some frequent keys take less space than
+ * those of a table in which all keys have the mean frequency.
  *
  *-------------------------------------------------------------------------
  */
@@ -49,27 +49,66 @@ probability(int m, double c, double scale)
 			   m * log(share) + (c - m) * log1p(-share));
 }
 
-/* Improve the numbers of keys by one step. */
+/* Set expected[m] to the number of keys in m blocks of the sample. */
 static void
-iterate(double keys[KEYCOUNTS_STEPS],
-		double p[KEYCOUNTS_FEW + 1][KEYCOUNTS_STEPS],
-		const double seen[KEYCOUNTS_FEW + 1])
+expect(double expected[KEYCOUNTS_FEW + 1], const double keys[KEYCOUNTS_STEPS],
+	   double p[KEYCOUNTS_FEW + 1][KEYCOUNTS_STEPS])
 {
-	double		factor[KEYCOUNTS_STEPS] = {0};
+	for (int m = 1; m <= KEYCOUNTS_FEW; m++)
+	{
+		expected[m] = 0;
+		for (int i = 0; i < KEYCOUNTS_STEPS; i++)
+			expected[m] += keys[i] * p[m][i];
+	}
+}
+
+/* Returns the logarithm of the likelihood, except for a constant. */
+static double
+likelihood(const double expected[KEYCOUNTS_FEW + 1],
+		   const double seen[KEYCOUNTS_FEW + 1])
+{
+	double		sum = 0;
 
 	for (int m = 1; m <= KEYCOUNTS_FEW; m++)
 	{
-		double		expected = 0;
-
-		for (int i = 0; i < KEYCOUNTS_STEPS; i++)
-			expected += keys[i] * p[m][i];
-		if (expected <= 0)
-			continue;
-		for (int i = 0; i < KEYCOUNTS_STEPS; i++)
-			factor[i] += seen[m] / expected * p[m][i];
+		if (expected[m] > 0)
+			sum += seen[m] * log(expected[m]) - expected[m];
 	}
+	return sum;
+}
+
+/*
+ * Improve the numbers of keys by one step, to the given power.  In large tables
+ * the factors of single steps are so close to 1 that thousands of steps would
+ * be necessary.  Returns false, and changes nothing, if that was too far.
+ */
+static bool
+iterate(double keys[KEYCOUNTS_STEPS],
+		double p[KEYCOUNTS_FEW + 1][KEYCOUNTS_STEPS],
+		const double seen[KEYCOUNTS_FEW + 1], double power)
+{
+	double		expected[KEYCOUNTS_FEW + 1];
+	double		changed[KEYCOUNTS_STEPS];
+	double		before;
+
+	expect(expected, keys, p);
+	before = likelihood(expected, seen);
 	for (int i = 0; i < KEYCOUNTS_STEPS; i++)
-		keys[i] *= factor[i] / Max(1 - p[0][i], 1e-12);
+	{
+		double		factor = 0;
+
+		for (int m = 1; m <= KEYCOUNTS_FEW; m++)
+		{
+			if (expected[m] > 0)
+				factor += seen[m] / expected[m] * p[m][i];
+		}
+		changed[i] = keys[i] * pow(factor / Max(1 - p[0][i], 1e-12), power);
+	}
+	expect(expected, changed, p);
+	if (power > 1 && !(likelihood(expected, seen) >= before))
+		return false;
+	memcpy(keys, changed, sizeof(changed));
+	return true;
 }
 
 void
@@ -78,6 +117,7 @@ keycounts_fit(KeyCounts *counts, double scale,
 {
 	double		p[KEYCOUNTS_FEW + 1][KEYCOUNTS_STEPS];
 	double		keys[KEYCOUNTS_STEPS];
+	double		power = 1;
 
 	memset(counts, 0, sizeof(KeyCounts));
 	counts->scale = scale;
@@ -89,7 +129,7 @@ keycounts_fit(KeyCounts *counts, double scale,
 			p[m][i] = probability(m, counts->blocks[i], scale);
 	}
 	for (int n = 0; n < ITERATIONS; n++)
-		iterate(keys, p, seen);
+		power = iterate(keys, p, seen, power) ? power * 1.5 : 1;
 
 	for (int m = 1; m <= KEYCOUNTS_FEW; m++)
 	{

@@ -46,6 +46,25 @@
 #define MAX_BYTES		((int64) 32 * 1024 * 1024)	/* of entries */
 
 /*
+ * A block that takes longer than block_ms comes from disk.  Rows of 'length'
+ * blocks at 'places' places measure the disk.  The first blocks do not count:
+ * after them the system begins to read ahead.
+ */
+static const struct
+{
+	double		block_ms;
+	int			places;
+	int			length;
+	int			first;
+}			disk = {
+
+	.block_ms = 0.02,
+	.places = 8,
+	.length = 128,
+	.first = 16
+};
+
+/*
  * If the sample must stay in memory: MAX_BYTES, and the entries of one round,
  * certainly fit in this budget.
  */
@@ -173,6 +192,13 @@ put_rows(SampleState *scan, Buffer buffer, const OffsetNumber *rows, int n)
 	scan->rows += n;
 }
 
+static Buffer
+read_block(const SampleState *scan, BlockNumber block)
+{
+	return ReadBufferExtended(scan->heap, MAIN_FORKNUM, block, RBM_NORMAL,
+							  scan->strategy);
+}
+
 static void
 sample_block(SampleState *scan, BlockNumber block)
 {
@@ -184,10 +210,11 @@ sample_block(SampleState *scan, BlockNumber block)
 
 	CHECK_FOR_INTERRUPTS();
 	INSTR_TIME_SET_CURRENT(start);
-	buffer = ReadBufferExtended(scan->heap, MAIN_FORKNUM, block, RBM_NORMAL,
-								scan->strategy);
-	n = find_rows(scan, buffer, rows);
+	buffer = read_block(scan, block);
 	sample->read_ms += pt_ms_since(start);
+	INSTR_TIME_SET_CURRENT(start);
+	n = find_rows(scan, buffer, rows);
+	sample->judge_ms += pt_ms_since(start);
 	INSTR_TIME_SET_CURRENT(start);
 	put_rows(scan, buffer, rows, n);
 	sample->put_ms += pt_ms_since(start);
@@ -231,6 +258,36 @@ sample_blocks(SampleState *scan, double limit_ms)
 			sample_block(scan, blocks[i]);
 	}
 	pfree(blocks);
+}
+
+/*
+ * Disks read single blocks much more slowly than rows of blocks.  If the blocks
+ * of the sample come from disk, read rows of blocks as a scan does.
+ */
+static void
+measure_disk(SampleState *scan)
+{
+	Sample	   *sample = scan->sample;
+	const BlockNumber step = sample->nblocks / disk.places;
+	double		ms = 0;
+
+	if (sample->read_ms < disk.block_ms * sample->nread || step < disk.length)
+		return;
+	for (int i = 0; i < disk.places; i++)
+	{
+		BlockNumber first = i * step + step / 2;
+		instr_time	start;
+
+		for (int block = 0; block < disk.length; block++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (block == disk.first)
+				INSTR_TIME_SET_CURRENT(start);
+			ReleaseBuffer(read_block(scan, first + block));
+		}
+		ms += pt_ms_since(start);
+	}
+	sample->block_ms = ms / (disk.places * (disk.length - disk.first));
 }
 
 /* True if the sample may write its entries to temporary files. */
@@ -300,6 +357,7 @@ take_sample(SampleState *scan, double limit_ms)
 	if (scan->index != NULL)
 		begin_entries(scan);
 	sample_blocks(scan, limit_ms);
+	measure_disk(scan);
 	if (scan->index != NULL)
 		end_entries(scan);
 	else

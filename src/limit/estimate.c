@@ -3,10 +3,11 @@
  * estimate.c
  *	  How long a build or copy will still take; see estimate.h.
  *
- * The model.  The time of each phase is what a cost in the units of one machine
- * says, times a factor that the work itself shows.  The factor is the time that
- * the scan takes, divided by its cost.  So it contains the speed of this
- * machine, and what else it does.
+ * The model.  The time of each phase is what a cost in ns of one machine says,
+ * times a factor that the scan shows: what processors spend on it, without
+ * reading blocks, divided by its cost.  It contains the speed of this machine,
+ * and what is special about the keys.  The time without reading, divided by
+ * that of the processors, is how much other processes slow this work down.
  *
  *		scan	blocks and rows; with runs, also sorting and writing them
  *		sort	without runs, sorting all rows; with runs, only the last run of
@@ -14,12 +15,14 @@
  *		write	rows, and bytes of the new relation
  *
  * Participants divide the costs of the scan and the sort, but not those of the
- * bytes, because all write the same WAL and the same file.  In each phase, the
- * time left follows from the part that is done: in the scan the blocks, in
+ * bytes, because all write the same WAL and the same file.  Keys that make the
+ * scan slow do not make bytes slow, so their factor has limits.  In each phase,
+ * the time left follows from the part that is done: in the scan the blocks, in
  * passes of merges the bytes, and in the last phase the rows.  In the last
- * phase, the first rows gradually replace what the model says.  A scan that
- * waits for disks makes the factor, and so the estimate of the last phase, too
- * large.
+ * phase, the first rows gradually replace what the model says.
+ *
+ * The leader's about.factor says how long the phases after the scan took in
+ * earlier work (rates.h).
  *
  * Pauses for limits are not part of these times.  A phase takes at least the
  * bytes to come divided by the rate that limits them.  The speed of a replica
@@ -31,26 +34,49 @@
 #include "compat.h"
 
 #include "limit/estimate.h"
+#include "limit/rates.h"
 
 /*
  * Costs in ns, measured on one machine for int8, md5 in "C" and md5 in en_US.
  * Only their ratios matter.
  */
 static const double cost_put[] = {
-	[WORK_FIXED] = 45,
-	[WORK_BYTES] = 90,
-	[WORK_COLLATED] = 170
+	[WORK_FIXED] = 35,
+	[WORK_BYTES] = 65,
+	[WORK_COLLATED] = 125
 };
 static const double cost_sort[] = {
-	[WORK_FIXED] = 33,
-	[WORK_BYTES] = 48,
-	[WORK_COLLATED] = 45
+	[WORK_FIXED] = 27,
+	[WORK_BYTES] = 36,
+	[WORK_COLLATED] = 34
 };
-static const double cost_block = 1800;
-static const double cost_read = 20;
-static const double cost_run_byte = 2.4;
-static const double cost_wal_byte = 4;
-static const double cost_file_byte = 2; /* of a relation without WAL */
+static const double cost_read[] = {
+	[WORK_FIXED] = 16,
+	[WORK_BYTES] = 68,
+	[WORK_COLLATED] = 68
+};
+static const double cost_block = 400;	/* without reading it */
+static const double cost_run_byte = 1.8;
+static const double cost_merged_byte = 4;
+
+/* A byte of a new relation, with WAL or without */
+static const double cost_logged_byte[] = {
+	[WORK_INDEX] = 1.1,
+	[WORK_COPY] = 1.75
+};
+static const double cost_file_byte[] = {
+	[WORK_INDEX] = 0.6,
+	[WORK_COPY] = 1
+};
+
+static const double ns_per_s = 1e9;
+
+/* Limits of the factor for bytes */
+static const double least_factor = 0.7;
+static const double most_factor = 1.5;
+
+/* Other processes are not believed to slow work down by more than this. */
+static const double most_slowdown = 8;
 
 /* Part of a row's bytes that is in a run: a key of fixed length is packed. */
 static const double run_part[] = {
@@ -78,7 +104,9 @@ typedef struct Model
 	double		scanned;		/* part of the blocks */
 	double		temp_bytes;		/* of all runs, merges not included */
 	double		relation_bytes;
-	double		factor;			/* seconds for a cost of 1; negative: unknown */
+	double		factor;			/* processors' seconds for a cost of 1 s;
+								 * negative: unknown */
+	double		slowdown;		/* at least 1 */
 } Model;
 
 static double
@@ -115,10 +143,35 @@ work_time(const WorkState *state, WorkPhase phase)
 	for (int i = NUM_WORK_PHASES - 1; i > (int) phase; i--)
 	{
 		if (state->since[i] != 0)
-			paused = state->before[i];
+			paused = state->paused[i];
 	}
-	return Max(wall_time(state, phase) - (paused - state->before[phase]) /
+	return Max(wall_time(state, phase) - (paused - state->paused[phase]) /
 			   (double) USECS_PER_SEC / state->participants, 0);
+}
+
+/* Returns the time of the scan without that of reading the table. */
+static double
+processing_time(const WorkState *state)
+{
+	double		scan = work_time(state, WORK_SCAN);
+	double		reading = state->counts[WORK_READING] /
+		(double) USECS_PER_SEC / state->participants;
+
+	return Max(scan - reading, scan / 10);
+}
+
+/* Returns the processors' time of the scan, of the average participant. */
+static double
+cpu_time(const WorkState *state)
+{
+	uint64		cpu = state->counts[WORK_CPU];
+
+	for (int i = NUM_WORK_PHASES - 1; i > WORK_SCAN; i--)
+	{
+		if (state->since[i] != 0)
+			cpu = state->cpu[i];
+	}
+	return cpu / (double) USECS_PER_SEC / state->participants;
 }
 
 
@@ -200,13 +253,29 @@ sort_cost(const Model *model)
 }
 
 static double
+ns_of_write(const WorkAbout *about, double rows, int participants,
+			double factor)
+{
+	return rows * cost_read[about->order] * factor / participants +
+		rows * about->row_bytes *
+		(about->logged ? cost_logged_byte : cost_file_byte)[about->kind] *
+		Min(Max(factor, least_factor), most_factor);
+}
+
+double
+estimate_write(const WorkAbout *about, double rows, int participants)
+{
+	return ns_of_write(about, rows, participants, 1) / ns_per_s;
+}
+
+/* Unlike the other costs, this is the processors' time on this machine. */
+static double
 write_cost(const Model *model)
 {
 	const WorkAbout *about = &model->state->about;
 
-	return model->rows * cost_read / model->state->participants +
-		model->relation_bytes *
-		(about->logged ? cost_wal_byte : cost_file_byte);
+	return ns_of_write(about, model->rows, model->state->participants,
+					   model->factor);
 }
 
 static void
@@ -222,9 +291,16 @@ make_model(Model *model, const WorkState *state, const PaceLimits *limits)
 	model->temp_bytes = expected_runs(model);
 	model->relation_bytes = model->rows * about->row_bytes;
 	model->factor = -1;
+	model->slowdown = 1;
 	if (about->blocks > 0 && model->scanned > 0)
-		model->factor = work_time(state, WORK_SCAN) / model->scanned /
+	{
+		double		time = processing_time(state);
+
+		model->slowdown = Min(Max(time / Max(cpu_time(state), 1e-6), 1),
+							  most_slowdown);
+		model->factor = time / model->slowdown / model->scanned * ns_per_s /
 			Max(scan_cost(model), 1);
+	}
 }
 
 
@@ -248,6 +324,13 @@ left_of(double expected, double spent)
 	return Max(expected - spent, spent * overtime);
 }
 
+/* Returns the seconds that work after the scan takes, given its ns. */
+static double
+seconds(const Model *model, double ns)
+{
+	return ns / ns_per_s * model->slowdown * model->state->about.factor;
+}
+
 static double
 scan_left(const Model *model)
 {
@@ -267,13 +350,13 @@ sort_left(const Model *model)
 	double		spent = work_time(state, WORK_SORT);
 	double		merges = state->counts[WORK_TO_MERGE];
 	double		merged = state->counts[WORK_TEMP] - model->temp_bytes;
-	double		expected = sort_cost(model) * model->factor;
+	double		expected = seconds(model, sort_cost(model) * model->factor);
 
 	if (state->phase > WORK_SORT)
 		return 0;
 	if (state->phase == WORK_SORT && merges > 0)
 	{
-		expected = model->temp_bytes * cost_run_byte * model->factor;
+		expected = seconds(model, merges * cost_merged_byte * model->factor);
 		if (merged > 0)
 			expected = spent / ratio(merged, merges);
 	}
@@ -302,7 +385,7 @@ write_left(const Model *model, double done, double wal)
 	const WorkState *state = model->state;
 	double		spent = work_time(state, WORK_WRITE);
 	double		trust = ratio(done, trusted);
-	double		expected = write_cost(model) * model->factor;
+	double		expected = seconds(model, write_cost(model));
 	double		left;
 
 	if (model->factor < 0 && done > 0)
@@ -359,4 +442,28 @@ estimate_work(const WorkState *state, const PaceLimits *limits,
 		write_left(&model, done, estimate->wal_bytes);
 	estimate->percent = 100 * ratio(estimate->elapsed, estimate->elapsed +
 									estimate->seconds_left);
+}
+
+void
+estimate_learn(void)
+{
+	const PaceLimits limits = {0};
+	WorkState	state;
+	Model		model;
+	double		spent;
+	double		expected;
+
+	if (ptsort_pace.shared == NULL)
+		return;
+	work_read(&ptsort_pace.shared->work, &state);
+	if (state.about.blocks == 0 || state.phase != WORK_WRITE ||
+		state.counts[WORK_PAUSED] > 0)
+		return;
+	state.about.factor = 1;
+	make_model(&model, &state, &limits);
+	spent = wall_time(&state, WORK_SORT) + wall_time(&state, WORK_WRITE);
+	expected = seconds(&model, sort_cost(&model) * model.factor +
+					   write_cost(&model));
+	if (model.factor > 0 && expected > 0)
+		rates_remember(model.relation_bytes, spent / expected);
 }

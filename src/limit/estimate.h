@@ -26,4 +26,18 @@ typedef struct WorkEstimate
 extern void estimate_work(const WorkState *state, const PaceLimits *limits,
 						  WorkEstimate *estimate);
 
+/*
+ * estimate_write returns the seconds for the last phase of a build or copy that
+ * writes 'rows' rows as described, if the processors are as fast as those of
+ * the model.
+ */
+extern double estimate_write(const WorkAbout *about, double rows,
+							 int participants);
+
+/*
+ * estimate_learn remembers how long this process's work took after its scan
+ * (rates.h).  The leader calls it at the end, before it detaches the segment.
+ */
+extern void estimate_learn(void);
+
 #endif							/* PTSORT_ESTIMATE_H */

@@ -7,14 +7,20 @@
  */
 #include "compat.h"
 
+#include <time.h>
+
+#include "access/nbtree.h"
 #include "access/tableam.h"
+#include "catalog/pg_statistic.h"
 #include "executor/instrument.h"
+#include "limit/rates.h"
 #include "limit/work.h"
 #include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 /* Part of a table that shows what the rest will be like */
 static const double foreseeable = 0.01;
@@ -46,8 +52,8 @@ store_name(char *space, Relation rel)
 			WORK_NAME_SIZE);
 }
 
-static WorkOrder
-order_of(Relation index)
+WorkOrder
+work_order(Relation index)
 {
 	Form_pg_attribute first = TupleDescAttr(RelationGetDescr(index), 0);
 
@@ -71,10 +77,42 @@ expected_rows(Relation table)
 	return (int64) clamp_row_est(tuples);
 }
 
+/*
+ * Returns how many rows share an index key, if statistics say so.  The columns
+ * of the key count as independent.
+ */
+static double
+rows_per_key(Relation table, Relation index, double rows)
+{
+	Datum		table_id = ObjectIdGetDatum(RelationGetRelid(table));
+	double		keys = 1;
+
+	if (!BTGetDeduplicateItems(index) || !_bt_allequalimage(index, false))
+		return 1;
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		AttrNumber	column = index->rd_index->indkey.values[i];
+		HeapTuple	tuple = SearchSysCache3(STATRELATTINH, table_id,
+											Int16GetDatum(column),
+											BoolGetDatum(false));
+		double		distinct;
+
+		if (!HeapTupleIsValid(tuple))
+			return 1;
+		distinct = ((Form_pg_statistic) GETSTRUCT(tuple))->stadistinct;
+		ReleaseSysCache(tuple);
+		if (distinct == 0)		/* unknown */
+			return 1;
+		keys *= distinct > 0 ? distinct : -distinct * rows;
+	}
+	return Max(rows / Max(keys, 1), 1);
+}
+
 /* Returns the estimated size of an index tuple on its page. */
 static double
-index_row_bytes(Relation table, Relation index)
+index_row_bytes(Relation table, Relation index, double rows)
 {
+	double		shared_by = rows_per_key(table, index, rows);
 	TupleDesc	desc = RelationGetDescr(index);
 	Size		width = sizeof(IndexTupleData);
 
@@ -89,7 +127,8 @@ index_row_bytes(Relation table, Relation index)
 		width += known > 0 ? known :
 			get_typavgwidth(att->atttypid, att->atttypmod);
 	}
-	return MAXALIGN(width) + sizeof(ItemIdData);
+	width = MAXALIGN(width) + sizeof(ItemIdData);
+	return shared_by > 1 ? width / shared_by + sizeof(ItemPointerData) : width;
 }
 
 void
@@ -98,17 +137,19 @@ work_describe(WorkAbout *about, WorkKind kind, Relation table, Relation index,
 {
 	memset(about, 0, sizeof(WorkAbout));
 	about->kind = kind;
-	about->order = order_of(index);
+	about->order = work_order(index);
 	store_name(about->relation, kind == WORK_INDEX ? index : table);
 	store_name(about->table, table);
 	about->blocks = RelationGetNumberOfBlocks(table);
 	about->rows = expected_rows(table);
-	about->row_bytes = kind == WORK_INDEX ? index_row_bytes(table, index) :
+	about->row_bytes = kind == WORK_INDEX ?
+		index_row_bytes(table, index, about->rows) :
 		(double) about->blocks * BLCKSZ / Max(about->rows, 1);
 	about->budget = budget;
 	about->logged = RelationNeedsWAL(index);
 	about->partial = kind == WORK_INDEX &&
 		RelationGetIndexPredicate(index) != NIL;
+	about->factor = rates_factor(about->row_bytes * about->rows);
 }
 
 
@@ -130,18 +171,31 @@ work_init(WorkShared *shared, const WorkAbout *about)
 	{
 		pg_atomic_init_u64(&shared->since[i],
 						   i <= (int) first ? work_now() : 0);
-		pg_atomic_init_u64(&shared->before[i], 0);
+		pg_atomic_init_u64(&shared->paused[i], 0);
+		pg_atomic_init_u64(&shared->cpu[i], 0);
 	}
 	for (int i = 0; i < NUM_WORK_COUNTS; i++)
 		pg_atomic_init_u64(&shared->counts[i], 0);
 }
 
-/* Take over what the server counts in this process. */
+/* Returns the microseconds that processors spent on this process. */
+static uint64
+cpu_time(void)
+{
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) != 0)
+		return 0;
+	return (uint64) now.tv_sec * USECS_PER_SEC + now.tv_nsec / 1000;
+}
+
+/* Take over what the system and the server count in this process. */
 static void
 take_server_counts(uint64 *counts)
 {
 	const BufferUsage *usage = &pgBufferUsage;
 
+	counts[WORK_CPU] = cpu_time();
 	counts[WORK_WAL] = pgWalUsage.wal_bytes;
 	counts[WORK_TEMP] = (uint64) usage->temp_blks_written * BLCKSZ;
 	counts[WORK_IO] = (uint64)
@@ -242,12 +296,13 @@ void
 work_enter(WorkPhase phase)
 {
 	WorkShared *shared = ptsort_work.shared;
-	uint64		paused;
 
 	if (shared == NULL || pg_atomic_read_u32(&shared->phase) == phase)
 		return;
-	paused = pg_atomic_read_u64(&shared->counts[WORK_PAUSED]);
-	pg_atomic_write_u64(&shared->before[phase], paused);
+	pg_atomic_write_u64(&shared->paused[phase],
+						pg_atomic_read_u64(&shared->counts[WORK_PAUSED]));
+	pg_atomic_write_u64(&shared->cpu[phase],
+						pg_atomic_read_u64(&shared->counts[WORK_CPU]));
 	pg_atomic_write_u64(&shared->since[phase], work_now());
 	pg_write_barrier();
 	pg_atomic_write_u32(&shared->phase, phase);
@@ -285,7 +340,8 @@ work_read(WorkShared *shared, WorkState *state)
 		bool		entered = i <= (int) state->phase;
 
 		state->since[i] = entered ? pg_atomic_read_u64(&shared->since[i]) : 0;
-		state->before[i] = entered ? pg_atomic_read_u64(&shared->before[i]) : 0;
+		state->paused[i] = entered ? pg_atomic_read_u64(&shared->paused[i]) : 0;
+		state->cpu[i] = entered ? pg_atomic_read_u64(&shared->cpu[i]) : 0;
 	}
 	for (int i = 0; i < NUM_WORK_COUNTS; i++)
 		state->counts[i] = pg_atomic_read_u64(&shared->counts[i]);

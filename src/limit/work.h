@@ -46,12 +46,14 @@ typedef enum WorkCount
 {
 	WORK_BLOCKS,				/* blocks of the table read by the scan */
 	WORK_ROWS,					/* rows that the scan found there */
+	WORK_READING,				/* microseconds of reading these blocks */
 	WORK_READ,					/* tuples read in the last phase */
 	WORK_RUNS,					/* WORK_TEMP before passes of merges */
 	WORK_TO_MERGE,				/* bytes that these passes write */
 	WORK_WAL,					/* bytes of WAL */
 	WORK_TEMP,					/* bytes written to temporary files */
 	WORK_IO,					/* bytes that ptsort.max_io_rate limits */
+	WORK_CPU,					/* microseconds of processors */
 	WORK_PAUSED,				/* microseconds of pauses for limits */
 	NUM_WORK_COUNTS
 } WorkCount;
@@ -72,11 +74,12 @@ typedef struct WorkAbout
 	int64		budget;			/* bytes, for all participants together */
 	bool		logged;			/* the new relation needs WAL */
 	bool		partial;		/* the index has a predicate */
+	double		factor;			/* rates_factor() */
 } WorkAbout;
 
 /*
  * WorkShared: the work, in shared memory.  'about' is immutable.  The leader
- * writes a phase's 'since' and 'before' once, before it enters the phase.
+ * writes the arrays' element of a phase once, before it enters the phase.
  */
 typedef struct WorkShared
 {
@@ -87,7 +90,8 @@ typedef struct WorkShared
 	pg_atomic_uint32 warnings;	/* participants that foresaw too little space */
 	pg_atomic_uint64 since[NUM_WORK_PHASES];	/* work_now() at the phase's
 												 * begin; 0: not yet */
-	pg_atomic_uint64 before[NUM_WORK_PHASES];	/* WORK_PAUSED at that time */
+	pg_atomic_uint64 paused[NUM_WORK_PHASES];	/* WORK_PAUSED at that time */
+	pg_atomic_uint64 cpu[NUM_WORK_PHASES];	/* WORK_CPU at that time */
 	pg_atomic_uint64 counts[NUM_WORK_COUNTS];
 } WorkShared;
 
@@ -100,7 +104,8 @@ typedef struct WorkState
 	uint64		total;
 	uint64		now;
 	uint64		since[NUM_WORK_PHASES];
-	uint64		before[NUM_WORK_PHASES];
+	uint64		paused[NUM_WORK_PHASES];
+	uint64		cpu[NUM_WORK_PHASES];
 	uint64		counts[NUM_WORK_COUNTS];
 } WorkState;
 
@@ -123,6 +128,9 @@ work_count(WorkCount what, uint64 n)
 
 /* work_now returns the time, in microseconds of a clock of all processes. */
 extern uint64 work_now(void);
+
+/* work_order returns what an index's first column costs. */
+extern WorkOrder work_order(Relation index);
 
 /*
  * work_describe fills in *about for a build of an index or for a copy in the

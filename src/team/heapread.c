@@ -51,6 +51,7 @@
 #include "storage/lwlock.h"
 #include "storage/proclist.h"
 #include "team/heapread.h"
+#include "util.h"
 #include "utils/rel.h"
 
 /* Number of blocks to copy at a time: they fit in the second-level cache */
@@ -73,6 +74,12 @@
  */
 #define LONG_PAUSE	(SMALL_TABLE / BATCH)
 
+/*
+ * One read of so many is timed.  This is a prime number because the system
+ * reads ahead in powers of two.
+ */
+static const int timed_one_of = 7;
+
 struct HeapReader
 {
 	HeapScanDesc scan;			/* server's scan: blocks, strategy, stream */
@@ -80,6 +87,7 @@ struct HeapReader
 								 * of a chunk; InvalidBlockNumber: no limit */
 	BlockNumber nblocks;		/* number of blocks taken from the scan */
 	int			until_point;	/* pages until the next pace_point() */
+	int			untimed;		/* reads since the last timed one */
 	bool		copying;		/* true: try to copy pages */
 	bool		streams;		/* if not copying, read the scan's stream */
 	bool		ended;			/* true if the current batch is the last */
@@ -379,6 +387,24 @@ next_buffer(HeapReader *reader)
 #endif
 }
 
+/* Begin to measure the time of a read, if it is measured. */
+static bool
+begin_timing(HeapReader *reader, instr_time *start)
+{
+	if (++reader->untimed < timed_one_of)
+		return false;
+	reader->untimed = 0;
+	INSTR_TIME_SET_CURRENT(*start);
+	return true;
+}
+
+/* Count the time of reads since 'start' for this number of reads. */
+static void
+count_reading(instr_time start, int reads)
+{
+	work_count(WORK_READING, (uint64) (pt_ms_since(start) * 1000 * reads));
+}
+
 HeapReader *
 heapread_begin(HeapScanDesc scan, int shares)
 {
@@ -445,10 +471,14 @@ provide_buffer(HeapReader *reader, Buffer buffer, HeapPage *page)
 static void
 provide_block(HeapReader *reader, BlockNumber block, HeapPage *page)
 {
+	instr_time	start;
+	bool		timed = begin_timing(reader, &start);
 	Buffer		buffer = ReadBufferExtended(reader->scan->rs_base.rs_rd,
 											MAIN_FORKNUM, block, RBM_NORMAL,
 											reader->scan->rs_strategy);
 
+	if (timed)
+		count_reading(start, timed_one_of);
 	provide_buffer(reader, buffer, page);
 }
 
@@ -465,30 +495,37 @@ release_page(HeapReader *reader)
 static bool
 next_of_stream(HeapReader *reader, HeapPage *page)
 {
+	instr_time	start;
+	bool		timed = begin_timing(reader, &start);
 	Buffer		buffer = next_buffer(reader);
 
+	if (timed)
+		count_reading(start, timed_one_of);
 	if (BufferIsValid(buffer))
 		provide_buffer(reader, buffer, page);
 	return BufferIsValid(buffer);
 }
 
-bool
-heapread_next(HeapReader *reader, HeapPage *page)
+/* Begin a batch, and count the time of copying its pages. */
+static bool
+begin_batch(HeapReader *reader)
+{
+	instr_time	start;
+	bool		found;
+
+	INSTR_TIME_SET_CURRENT(start);
+	found = next_batch(reader);
+	count_reading(start, 1);
+	return found;
+}
+
+/* Provide the next page of a batch; see heapread_next. */
+static bool
+next_of_batch(HeapReader *reader, HeapPage *page)
 {
 	int			i;
 
-	release_page(reader);
-	if (--reader->until_point <= 0 && reader->next == reader->n)
-	{
-		pace_point();
-		reader->until_point = BATCH;
-	}
-	/* the tuples of the page may fill the memory of sorts */
-	pace_hold(true);
-	if (reader->next == reader->n && !reader->ended && !reader->copying &&
-		reader->streams && reader->most == InvalidBlockNumber)
-		return next_of_stream(reader, page);
-	if (reader->next == reader->n && !next_batch(reader))
+	if (reader->next == reader->n && !begin_batch(reader))
 		return false;
 	i = reader->next++;
 	if (!reader->copied[i])
@@ -500,6 +537,23 @@ heapread_next(HeapReader *reader, HeapPage *page)
 		page->page = reader->pages + (Size) i * BLCKSZ;
 	}
 	return true;
+}
+
+bool
+heapread_next(HeapReader *reader, HeapPage *page)
+{
+	release_page(reader);
+	if (--reader->until_point <= 0 && reader->next == reader->n)
+	{
+		pace_point();
+		reader->until_point = BATCH;
+	}
+	/* the tuples of the page may fill the memory of sorts */
+	pace_hold(true);
+	if (reader->next == reader->n && !reader->ended && !reader->copying &&
+		reader->streams && reader->most == InvalidBlockNumber)
+		return next_of_stream(reader, page);
+	return next_of_batch(reader, page);
 }
 
 void

@@ -18,7 +18,7 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "debug.h"
-#include "limit/pace.h"
+#include "limit/estimate.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "sort/shared.h"
@@ -89,15 +89,14 @@ enter_phase(Team *team, TeamPhase phase)
 		work_enter((WorkPhase) phase);
 }
 
-/*
- * End this process's pauses for limits.  In the leader, they end before it adds
- * what the workers counted to its own counts.
- */
+/* End this process's pauses, in the leader before it adds workers' counts. */
 static void
 end_pace(Team *team)
 {
 	if (team->pace == NULL)
 		return;
+	if (team->is_leader)
+		estimate_learn();
 	team->slot->paused_ms = pace_paused_ms();
 	dsm_detach(team->pace);
 	team->pace = NULL;
