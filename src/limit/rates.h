@@ -4,8 +4,8 @@
  *	  How much slower than the model earlier builds and copies wrote.
  *
  * The scan of a table shows how fast processors are, but not how fast disks
- * take what the last phase writes.  So the leader remembers, at the end of its work,
- * how long everything after the scan took, divided by what the model says
+ * take what the last phase writes.  So the leader remembers, at the end of its
+ * work, how long everything after the scan took, divided by what the model says
  * (estimate.c).  Each session remembers its own work only: since PostgreSQL 17
  * sessions could share a named segment, but builds would then fail where the
  * server has no room for one.
