@@ -57,7 +57,7 @@ static const double cost_read[] = {
 };
 static const double cost_block = 400;	/* without reading it */
 static const double cost_run_byte = 1.8;
-static const double cost_merged_byte = 4;
+static const double cost_merged_byte = 8;
 
 /* A byte of a new relation, with WAL or without */
 static const double cost_logged_byte[] = {
@@ -238,6 +238,21 @@ scan_cost(const Model *model)
 	return cost / model->state->participants;
 }
 
+/* Returns the bytes that passes of merges write, expected or known. */
+static double
+bytes_to_merge(const WorkState *state)
+{
+	return state->counts[state->phase == WORK_SCAN ?
+						 WORK_EXPECTED : WORK_TO_MERGE];
+}
+
+static double
+merge_cost(const Model *model)
+{
+	return bytes_to_merge(model->state) * cost_merged_byte /
+		model->state->participants;
+}
+
 static double
 sort_cost(const Model *model)
 {
@@ -350,13 +365,14 @@ sort_left(const Model *model)
 	double		spent = work_time(state, WORK_SORT);
 	double		merges = state->counts[WORK_TO_MERGE];
 	double		merged = state->counts[WORK_TEMP] - model->temp_bytes;
-	double		expected = seconds(model, sort_cost(model) * model->factor);
+	double		expected = seconds(model, model->factor *
+								   (sort_cost(model) + merge_cost(model)));
 
 	if (state->phase > WORK_SORT)
 		return 0;
 	if (state->phase == WORK_SORT && merges > 0)
 	{
-		expected = seconds(model, merges * cost_merged_byte * model->factor);
+		expected = seconds(model, merge_cost(model) * model->factor);
 		if (merged > 0)
 			expected = spent / ratio(merged, merges);
 	}
@@ -428,8 +444,7 @@ estimate_work(const WorkState *state, const PaceLimits *limits,
 	estimate->elapsed = state->now > state->since[WORK_SCAN] ?
 		(state->now - state->since[WORK_SCAN]) / (double) USECS_PER_SEC : 0;
 	estimate->rows_per_second = rows_per_second(&model);
-	estimate->temp_bytes = Max(model.temp_bytes +
-							   state->counts[WORK_TO_MERGE],
+	estimate->temp_bytes = Max(model.temp_bytes + bytes_to_merge(state),
 							   state->counts[WORK_TEMP]);
 	if (state->phase == WORK_WRITE)
 		estimate->temp_bytes = state->counts[WORK_TEMP];
@@ -462,7 +477,8 @@ estimate_learn(void)
 	state.about.factor = 1;
 	make_model(&model, &state, &limits);
 	spent = wall_time(&state, WORK_SORT) + wall_time(&state, WORK_WRITE);
-	expected = seconds(&model, sort_cost(&model) * model.factor +
+	expected = seconds(&model, model.factor *
+					   (sort_cost(&model) + merge_cost(&model)) +
 					   write_cost(&model));
 	if (model.factor > 0 && expected > 0)
 		rates_remember(model.relation_bytes, spent / expected);

@@ -241,6 +241,25 @@ work_publish(void)
 	}
 }
 
+double
+work_scanned(void)
+{
+	WorkShared *shared = ptsort_work.shared;
+
+	if (shared == NULL || pg_atomic_read_u32(&shared->phase) != WORK_SCAN)
+		return 0;
+	work_publish();
+	return Min(pg_atomic_read_u64(&shared->counts[WORK_BLOCKS]) /
+			   (double) Max(shared->about.blocks, 1), 1);
+}
+
+void
+work_expect_merges(uint64 bytes)
+{
+	ptsort_work.counts[WORK_EXPECTED] = bytes;
+	work_publish();
+}
+
 void
 work_count_merges(bool own, uint64 bytes)
 {
@@ -265,18 +284,13 @@ work_foresee(WorkForesight *foresight)
 	double		rows;
 
 	memset(foresight, 0, sizeof(WorkForesight));
-	if (shared == NULL || pg_atomic_read_u32(&shared->phase) != WORK_SCAN)
+	foresight->scanned = work_scanned();
+	if (foresight->scanned < foreseeable)
 		return;
-	work_publish();
-	foresight->scanned = (double)
-		pg_atomic_read_u64(&shared->counts[WORK_BLOCKS]) /
-		Max(shared->about.blocks, 1);
 	foresight->written = pg_atomic_read_u64(&shared->counts[WORK_TEMP]);
 	rows = pg_atomic_read_u64(&shared->counts[WORK_ROWS]);
-	if (foresight->scanned < foreseeable || foresight->scanned > 1 || rows == 0)
-		return;
 	foresight->to_come = foresight->written *
-		Min(1 / foresight->scanned, shared->about.rows / rows) -
+		Min(1 / foresight->scanned, shared->about.rows / Max(rows, 1)) -
 		foresight->written;
 	foresight->sure = !shared->about.partial;
 }

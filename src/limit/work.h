@@ -41,7 +41,7 @@ typedef enum WorkPhase
 	NUM_WORK_PHASES
 } WorkPhase;
 
-/* WorkCount: what participants count; all counts only grow. */
+/* WorkCount: what participants count; all but one only grow. */
 typedef enum WorkCount
 {
 	WORK_BLOCKS,				/* blocks of the table read by the scan */
@@ -49,7 +49,9 @@ typedef enum WorkCount
 	WORK_READING,				/* microseconds of reading these blocks */
 	WORK_READ,					/* tuples read in the last phase */
 	WORK_RUNS,					/* WORK_TEMP before passes of merges */
-	WORK_TO_MERGE,				/* bytes that these passes write */
+	WORK_EXPECTED,				/* bytes that these passes will write, as the
+								 * scan expects; may shrink */
+	WORK_TO_MERGE,				/* the same, when the runs are there */
 	WORK_WAL,					/* bytes of WAL */
 	WORK_TEMP,					/* bytes written to temporary files */
 	WORK_IO,					/* bytes that ptsort.max_io_rate limits */
@@ -149,6 +151,12 @@ extern void work_forget(void);
 
 /* work_publish adds this process's new counts to the shared counts. */
 extern void work_publish(void);
+
+/* work_scanned returns which part of the table is scanned; 0: unknown. */
+extern double work_scanned(void);
+
+/* work_expect_merges replaces what this process counted in WORK_EXPECTED. */
+extern void work_expect_merges(uint64 bytes);
 
 /*
  * work_count_merges counts passes of merges that will write 'bytes' bytes.

@@ -109,6 +109,7 @@ close_run(PtSort *sort)
 	if (!sort->run_is_open)
 		return;
 	sort_append_run(sort, &sort->open_run);
+	sort_expect_merges(sort);
 	sort->run_is_open = false;
 }
 

@@ -359,18 +359,15 @@ runs_to_merge(int nruns, int target, int order)
 }
 
 /*
- * Count the bytes that the merges down to 'target' runs write, for sessions
- * that watch.  The count takes runs of the average size for all merges.
+ * Returns the bytes that the merges of runs down to 'target' runs write; all
+ * runs count as average runs.
  */
-static void
-count_merges(const PtSort *sort, int target, int order)
+static double
+merged_bytes(double run_bytes, int nruns, int target, int order)
 {
-	double		bytes = 0;
-	int			nruns = sort->nruns;
+	double		bytes = run_bytes * nruns;
 	double		merged = 0;
 
-	for (int i = 0; i < nruns; i++)
-		bytes += sort->runs[i]->desc.bytes;
 	while (nruns > target)
 	{
 		int			n = runs_to_merge(nruns, target, order);
@@ -378,7 +375,34 @@ count_merges(const PtSort *sort, int target, int order)
 		merged += bytes * n / nruns;
 		nruns -= n - 1;
 	}
-	work_count_merges(sort->options.role != PTSORT_LEADER, (uint64) merged);
+	return merged;
+}
+
+/* Returns the size of the average run. */
+static double
+average_run(const PtSort *sort)
+{
+	double		bytes = 0;
+
+	for (int i = 0; i < sort->nruns; i++)
+		bytes += sort->runs[i]->desc.bytes;
+	return bytes / Max(sort->nruns, 1);
+}
+
+void
+sort_expect_merges(const PtSort *sort)
+{
+	double		scanned = work_scanned();
+	int			target;
+
+	if (scanned <= 0)
+		return;
+	target = sort->options.role == PTSORT_WORKER ? sort_runs_to_leave(sort) :
+		sort_merge_order(sort, MERGE_FINAL);
+	work_expect_merges((uint64)
+					   merged_bytes(average_run(sort), sort->nruns / scanned,
+									target,
+									sort_merge_order(sort, MERGE_TO_RUN)));
 }
 
 void
@@ -388,7 +412,9 @@ sort_merge_down(PtSort *sort, int target)
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
-	count_merges(sort, target, order);
+	work_count_merges(sort->options.role != PTSORT_LEADER, (uint64)
+					  merged_bytes(average_run(sort), sort->nruns, target,
+								   order));
 	while (sort->nruns > target)
 		merge_runs(sort, runs_to_merge(sort->nruns, target, order));
 	sort->stats.run_ms += pt_ms_since(start);

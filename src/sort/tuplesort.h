@@ -341,6 +341,12 @@ extern int64 sort_run_memory(PtSort *sort);
 extern void sort_add_run(PtSort *sort, Run *run);
 extern void sort_append_run(PtSort *sort, RunWriter *writer);
 
+/*
+ * sort_expect_merges tells sessions that watch how much merging will follow, if
+ * the rest of the scan adds runs as before (limit/work.h).
+ */
+extern void sort_expect_merges(const PtSort *sort);
+
 /* sort_merge_order returns the maximum number of runs that a merge can read. */
 extern int	sort_merge_order(const PtSort *sort, MergePurpose purpose);
 
