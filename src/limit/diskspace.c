@@ -100,12 +100,14 @@ foresee(const char *path, int64 room, int64 available)
 	Oid			tablespaces[2];
 	bool		hopeless;
 
+	work_foresee(&foresight);
+	if (foresight.to_come <= room)
+		return;
 	PrepareTempTablespaces();	/* workers did not */
 	if (TempTablespacesAreSet() && GetTempTablespaces(tablespaces, 2) > 1)
 		return;
-	work_foresee(&foresight);
 	hopeless = foresight.sure && foresight.to_come / 2 > room;
-	if (foresight.to_come <= room || (!hopeless && !work_is_first_warning()))
+	if (!hopeless && !work_is_first_warning())
 		return;
 	ereport(hopeless ? ERROR : WARNING,
 			(errcode(hopeless ? ERRCODE_DISK_FULL : ERRCODE_WARNING),

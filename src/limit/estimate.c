@@ -38,7 +38,7 @@
 
 /*
  * Costs in ns, measured on one machine for int8, md5 in "C" and md5 in en_US.
- * Only their ratios matter.
+ * In the estimates, the ratios of the costs of rows matter.
  */
 static const double cost_put[] = {
 	[WORK_FIXED] = 35,

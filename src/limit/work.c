@@ -25,6 +25,9 @@
 /* Part of a table that shows what the rest will be like */
 static const double foreseeable = 0.01;
 
+/* Dead rows, as a part of all rows, that say nothing about the others */
+static const double most_dead = 0.2;
+
 Work		ptsort_work;
 
 uint64
@@ -131,6 +134,20 @@ index_row_bytes(Relation table, Relation index, double rows)
 	return shared_by > 1 ? width / shared_by + sizeof(ItemPointerData) : width;
 }
 
+/*
+ * All rows of a partial index may be at the beginning of the table, and so may
+ * all live rows, if a part of the table was deleted and not vacuumed.
+ */
+static bool
+are_even(Relation table, Relation index, double rows)
+{
+	Datum		id = ObjectIdGetDatum(RelationGetRelid(table));
+	int64		dead =
+		DatumGetInt64(DirectFunctionCall1(pg_stat_get_dead_tuples, id));
+
+	return RelationGetIndexPredicate(index) == NIL && dead < rows * most_dead;
+}
+
 void
 work_describe(WorkAbout *about, WorkKind kind, Relation table, Relation index,
 			  int64 budget)
@@ -147,8 +164,7 @@ work_describe(WorkAbout *about, WorkKind kind, Relation table, Relation index,
 		(double) about->blocks * BLCKSZ / Max(about->rows, 1);
 	about->budget = budget;
 	about->logged = RelationNeedsWAL(index);
-	about->partial = kind == WORK_INDEX &&
-		RelationGetIndexPredicate(index) != NIL;
+	about->even = are_even(table, index, about->rows);
 	about->factor = rates_factor(about->row_bytes * about->rows);
 }
 
@@ -273,9 +289,8 @@ work_count_merges(bool own, uint64 bytes)
 
 /*
  * The rest of the scan adds runs at the same rate: bytes for each block, or for
- * each row of the planner's estimate if that is less.  So neither an empty end
- * of the table nor old statistics make the result too high.  Only the rows of a
- * partial index may all be in the blocks read so far.
+ * each row of the planner's estimate if that is less.  So an empty end of a
+ * vacuumed table does not make the result too high.
  */
 void
 work_foresee(WorkForesight *foresight)
@@ -292,7 +307,7 @@ work_foresee(WorkForesight *foresight)
 	foresight->to_come = foresight->written *
 		Min(1 / foresight->scanned, shared->about.rows / Max(rows, 1)) -
 		foresight->written;
-	foresight->sure = !shared->about.partial;
+	foresight->sure = shared->about.even;
 }
 
 bool

@@ -75,7 +75,8 @@ typedef struct WorkAbout
 	double		row_bytes;		/* of a row of the new relation, estimated */
 	int64		budget;			/* bytes, for all participants together */
 	bool		logged;			/* the new relation needs WAL */
-	bool		partial;		/* the index has a predicate */
+	bool		even;			/* no part of the table is known to have far
+								 * more indexed rows than another part */
 	double		factor;			/* rates_factor() */
 } WorkAbout;
 
@@ -174,7 +175,7 @@ typedef struct WorkForesight
 	double		written;		/* bytes, by all participants */
 	double		to_come;		/* bytes; low, because rows in memory count as
 								 * not yet scanned */
-	bool		sure;			/* rows are not far from even in the table */
+	bool		sure;			/* WorkAbout.even */
 } WorkForesight;
 
 extern void work_foresee(WorkForesight *foresight);
