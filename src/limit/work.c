@@ -11,6 +11,7 @@
 
 #include "access/nbtree.h"
 #include "access/tableam.h"
+#include "catalog/pg_am_d.h"
 #include "catalog/pg_statistic.h"
 #include "executor/instrument.h"
 #include "limit/rates.h"
@@ -90,7 +91,8 @@ rows_per_key(Relation table, Relation index, double rows)
 	Datum		table_id = ObjectIdGetDatum(RelationGetRelid(table));
 	double		keys = 1;
 
-	if (!BTGetDeduplicateItems(index) || !_bt_allequalimage(index, false))
+	if (index->rd_rel->relam != BTREE_AM_OID ||
+		!BTGetDeduplicateItems(index) || !_bt_allequalimage(index, false))
 		return 1;
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 	{
