@@ -372,9 +372,13 @@ sort_left(const Model *model)
 		return 0;
 	if (state->phase == WORK_SORT && merges > 0)
 	{
+		double		done = ratio(Max(merged, 0), merges);
+
+		/* participants may begin to merge before the leader enters the phase */
 		expected = seconds(model, merge_cost(model) * model->factor);
-		if (merged > 0)
-			expected = spent / ratio(merged, merges);
+		if (done > 0)
+			expected = Max(expected, spent / done);
+		return Max(expected * (1 - done), spent * overtime);
 	}
 	return left_of(expected, spent);
 }
