@@ -40,7 +40,6 @@ static const struct
 	double		scan_part;		/* the scan reads a block in this part of the
 								 * time that the sample takes */
 	double		entry_part;		/* the same for an entry */
-	double		run_byte_ms;	/* writing a byte of a row to a run */
 	double		worker_ms;		/* starting and ending a worker */
 
 	/*
@@ -59,7 +58,6 @@ static const struct
 
 	.scan_part = 0.4,
 	.entry_part = 0.9,
-	.run_byte_ms = 1.8e-6,
 	.worker_ms = 10,
 	.entries_part = 0.9,
 	.tuples_part = 0.7,
@@ -157,8 +155,8 @@ seconds_of(const Forecast *forecast, const ForecastRequest *request,
 		.logged = forecast->wal_bytes > 0
 	};
 
-	if (sample->sort == NULL)	/* nor runs */
-		ms += forecast->temp_bytes * model.run_byte_ms;
+	if (sample->sort == NULL)	/* then put_ms does not contain the runs */
+		ms += estimate_runs(forecast->temp_bytes) * 1000;
 	return (ms / busy + request->workers * model.worker_ms) / 1000 +
 		estimate_write(&about, forecast->rows, busy) *
 		rates_factor(forecast->file_bytes);

@@ -64,12 +64,13 @@ find_room(const char *path, int64 *available)
 	return *available < 0 ? PG_INT64_MAX : *available - diskspace_reserved();
 }
 
-/* Returns the last sentence of an error: what the reserve and the space are. */
+/* Adds to 'before' the last sentence: what the reserve and the space are. */
 static int
-detail(const char *path, int64 available)
+detail(const char *before, const char *path, int64 available)
 {
-	return errdetail("In the file system of \"%s\", %lld kB are free; ptsort.disk_reserve is %d kB.",
-					 path, (long long) available / 1024, ptsort_disk_reserve);
+	return errdetail("%sIn the file system of \"%s\", %lld kB are free; ptsort.disk_reserve is %d kB.",
+					 before, path, (long long) available / 1024,
+					 ptsort_disk_reserve);
 }
 
 static int
@@ -106,7 +107,7 @@ foresee(const char *path, int64 room, int64 available)
 	PrepareTempTablespaces();	/* workers did not */
 	if (TempTablespacesAreSet() && GetTempTablespaces(tablespaces, 2) > 1)
 		return;
-	hopeless = foresight.sure && foresight.to_come / 2 > room;
+	hopeless = foresight.to_come / 2 > room && work_is_even();
 	if (!hopeless && !work_is_first_warning())
 		return;
 	ereport(hopeless ? ERROR : WARNING,
@@ -114,11 +115,11 @@ foresee(const char *path, int64 room, int64 available)
 			 hopeless ?
 			 errmsg("not enough free space for the temporary files of a sort") :
 			 errmsg("there may be too little free space for the temporary files of a sort"),
-			 errdetail("After %.0f %% of the table they have %.0f kB, so about %.0f kB will follow. "
-					   "In the file system of \"%s\", %lld kB are free; ptsort.disk_reserve is %d kB.",
-					   foresight.scanned * 100, foresight.written / 1024,
-					   foresight.to_come / 1024, path,
-					   (long long) available / 1024, ptsort_disk_reserve),
+			 detail(psprintf("After %.0f %% of the table they have %.0f kB, so about %.0f kB will follow. ",
+							 foresight.scanned * 100,
+							 foresight.written / 1024,
+							 foresight.to_come / 1024),
+					path, available),
 			 hint_temporary()));
 }
 
@@ -135,7 +136,7 @@ diskspace_look_temporary(SpaceGuard *guard, const char *path, Size size)
 		ereport(ERROR,
 				(errcode(ERRCODE_DISK_FULL),
 				 errmsg("not enough free space for the temporary files of a sort"),
-				 detail(path, available),
+				 detail("", path, available),
 				 hint_temporary()));
 	foresee(path, room, available);
 }
@@ -154,7 +155,7 @@ diskspace_look_relation(SpaceGuard *guard, Relation rel, Size size)
 				(errcode(ERRCODE_DISK_FULL),
 				 errmsg("not enough free space for relation \"%s\"",
 						RelationGetRelationName(rel)),
-				 detail(path, available),
+				 detail("", path, available),
 				 errhint("Free some space, or choose a tablespace in a larger file system.")));
 }
 
@@ -196,6 +197,6 @@ diskspace_take_wal(Size size)
 	ereport(ERROR,
 			(errcode(ERRCODE_DISK_FULL),
 			 errmsg("not enough free space for WAL"),
-			 detail(XLOGDIR, available),
+			 detail("", XLOGDIR, available),
 			 errhint("Free some space, lower max_wal_size, or find out what keeps old WAL files: an archive command that fails, or a replication slot.")));
 }

@@ -38,7 +38,7 @@
 
 /*
  * Costs in ns, measured on one machine for int8, md5 in "C" and md5 in en_US.
- * In the estimates, the ratios of the costs of rows matter.
+ * A faster or slower machine has other costs, but nearly the same ratios.
  */
 static const double cost_put[] = {
 	[WORK_FIXED] = 35,
@@ -115,19 +115,30 @@ ratio(double part, double whole)
 	return whole > 0 ? Min(part / whole, 1.0) : 1.0;
 }
 
+/*
+ * Returns a value at the end of a phase: the value at the beginning of the next
+ * phase or, if the phase goes on, the value now.
+ */
+static uint64
+at_end(const WorkState *state, WorkPhase phase,
+	   const uint64 at_begin[NUM_WORK_PHASES], uint64 now)
+{
+	for (int i = phase + 1; i < NUM_WORK_PHASES; i++)
+	{
+		if (state->since[i] != 0)
+			return at_begin[i];
+	}
+	return now;
+}
+
 /* Returns the seconds since a phase began, until it ended. */
 static double
 wall_time(const WorkState *state, WorkPhase phase)
 {
-	uint64		end = state->now;
+	uint64		end = at_end(state, phase, state->since, state->now);
 
 	if (state->since[phase] == 0)
 		return 0;
-	for (int i = NUM_WORK_PHASES - 1; i > (int) phase; i--)
-	{
-		if (state->since[i] != 0)
-			end = state->since[i];
-	}
 	return end > state->since[phase] ?
 		(end - state->since[phase]) / (double) USECS_PER_SEC : 0;
 }
@@ -136,15 +147,11 @@ wall_time(const WorkState *state, WorkPhase phase)
 static double
 work_time(const WorkState *state, WorkPhase phase)
 {
-	uint64		paused = state->counts[WORK_PAUSED];
+	uint64		paused = at_end(state, phase, state->paused,
+								state->counts[WORK_PAUSED]);
 
 	if (state->since[phase] == 0)
 		return 0;
-	for (int i = NUM_WORK_PHASES - 1; i > (int) phase; i--)
-	{
-		if (state->since[i] != 0)
-			paused = state->paused[i];
-	}
 	return Max(wall_time(state, phase) - (paused - state->paused[phase]) /
 			   (double) USECS_PER_SEC / state->participants, 0);
 }
@@ -162,16 +169,10 @@ processing_time(const WorkState *state)
 
 /* Returns the processors' time of the scan, of the average participant. */
 static double
-cpu_time(const WorkState *state)
+processors_time(const WorkState *state)
 {
-	uint64		cpu = state->counts[WORK_CPU];
-
-	for (int i = NUM_WORK_PHASES - 1; i > WORK_SCAN; i--)
-	{
-		if (state->since[i] != 0)
-			cpu = state->cpu[i];
-	}
-	return cpu / (double) USECS_PER_SEC / state->participants;
+	return at_end(state, WORK_SCAN, state->cpu, state->counts[WORK_CPU]) /
+		(double) USECS_PER_SEC / state->participants;
 }
 
 
@@ -283,6 +284,12 @@ estimate_write(const WorkAbout *about, double rows, int participants)
 	return ns_of_write(about, rows, participants, 1) / ns_per_s;
 }
 
+double
+estimate_runs(double bytes)
+{
+	return bytes * cost_run_byte / ns_per_s;
+}
+
 /* Unlike the other costs, this is the processors' time on this machine. */
 static double
 write_cost(const Model *model)
@@ -311,7 +318,7 @@ make_model(Model *model, const WorkState *state, const PaceLimits *limits)
 	{
 		double		time = processing_time(state);
 
-		model->slowdown = Min(Max(time / Max(cpu_time(state), 1e-6), 1),
+		model->slowdown = Min(Max(time / Max(processors_time(state), 1e-6), 1),
 							  most_slowdown);
 		model->factor = time / model->slowdown / model->scanned * ns_per_s /
 			Max(scan_cost(model), 1);
@@ -365,22 +372,20 @@ sort_left(const Model *model)
 	double		spent = work_time(state, WORK_SORT);
 	double		merges = state->counts[WORK_TO_MERGE];
 	double		merged = state->counts[WORK_TEMP] - model->temp_bytes;
-	double		expected = seconds(model, model->factor *
-								   (sort_cost(model) + merge_cost(model)));
+	double		expected = merge_cost(model);
+	double		done;
 
 	if (state->phase > WORK_SORT)
 		return 0;
-	if (state->phase == WORK_SORT && merges > 0)
-	{
-		double		done = ratio(Max(merged, 0), merges);
-
-		/* participants may begin to merge before the leader enters the phase */
-		expected = seconds(model, merge_cost(model) * model->factor);
-		if (done > 0)
-			expected = Max(expected, spent / done);
-		return Max(expected * (1 - done), spent * overtime);
-	}
-	return left_of(expected, spent);
+	if (state->phase == WORK_SCAN || merges == 0)
+		return left_of(seconds(model, model->factor *
+							   (sort_cost(model) + expected)), spent);
+	/* participants may begin to merge before the leader enters the phase */
+	done = ratio(Max(merged, 0), merges);
+	expected = seconds(model, model->factor * expected);
+	if (done > 0)
+		expected = Max(expected, spent / done);
+	return Max(expected * (1 - done), spent * overtime);
 }
 
 /* Returns the WAL of all work; the last phase shows what it really is. */

@@ -34,6 +34,9 @@ extern void estimate_work(const WorkState *state, const PaceLimits *limits,
 extern double estimate_write(const WorkAbout *about, double rows,
 							 int participants);
 
+/* estimate_runs returns the seconds for writing runs, by one such processor. */
+extern double estimate_runs(double bytes);
+
 /*
  * estimate_learn remembers how long this process's work took after its scan
  * (rates.h).  The leader calls it at the end, before it detaches the segment.

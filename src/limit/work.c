@@ -136,20 +136,6 @@ index_row_bytes(Relation table, Relation index, double rows)
 	return shared_by > 1 ? width / shared_by + sizeof(ItemPointerData) : width;
 }
 
-/*
- * All rows of a partial index may be at the beginning of the table, and so may
- * all live rows, if a part of the table was deleted and not vacuumed.
- */
-static bool
-are_even(Relation table, Relation index, double rows)
-{
-	Datum		id = ObjectIdGetDatum(RelationGetRelid(table));
-	int64		dead =
-		DatumGetInt64(DirectFunctionCall1(pg_stat_get_dead_tuples, id));
-
-	return RelationGetIndexPredicate(index) == NIL && dead < rows * most_dead;
-}
-
 void
 work_describe(WorkAbout *about, WorkKind kind, Relation table, Relation index,
 			  int64 budget)
@@ -166,7 +152,8 @@ work_describe(WorkAbout *about, WorkKind kind, Relation table, Relation index,
 		(double) about->blocks * BLCKSZ / Max(about->rows, 1);
 	about->budget = budget;
 	about->logged = RelationNeedsWAL(index);
-	about->even = are_even(table, index, about->rows);
+	about->table_id = RelationGetRelid(table);
+	about->partial = RelationGetIndexPredicate(index) != NIL;
 	about->factor = rates_factor(about->row_bytes * about->rows);
 }
 
@@ -309,7 +296,21 @@ work_foresee(WorkForesight *foresight)
 	foresight->to_come = foresight->written *
 		Min(1 / foresight->scanned, shared->about.rows / Max(rows, 1)) -
 		foresight->written;
-	foresight->sure = shared->about.even;
+}
+
+/*
+ * All rows of a partial index may be at the beginning of the table, and so may
+ * all live rows, if a part of the table was deleted and not vacuumed.
+ */
+bool
+work_is_even(void)
+{
+	const WorkAbout *about = &ptsort_work.shared->about;
+	Datum		id = ObjectIdGetDatum(about->table_id);
+
+	return !about->partial &&
+		DatumGetInt64(DirectFunctionCall1(pg_stat_get_dead_tuples, id)) <
+		about->rows * most_dead;
 }
 
 bool

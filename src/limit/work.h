@@ -75,8 +75,8 @@ typedef struct WorkAbout
 	double		row_bytes;		/* of a row of the new relation, estimated */
 	int64		budget;			/* bytes, for all participants together */
 	bool		logged;			/* the new relation needs WAL */
-	bool		even;			/* no part of the table is known to have far
-								 * more indexed rows than another part */
+	Oid			table_id;
+	bool		partial;		/* the index has a predicate */
 	double		factor;			/* rates_factor() */
 } WorkAbout;
 
@@ -175,10 +175,15 @@ typedef struct WorkForesight
 	double		written;		/* bytes, by all participants */
 	double		to_come;		/* bytes; low, because rows in memory count as
 								 * not yet scanned */
-	bool		sure;			/* WorkAbout.even */
 } WorkForesight;
 
 extern void work_foresee(WorkForesight *foresight);
+
+/*
+ * work_is_even returns false if a part of the table may have far more of the
+ * rows than another part, so that work_foresee may be far too high.
+ */
+extern bool work_is_even(void);
 
 /* True for the first participant that calls work_is_first_warning. */
 extern bool work_is_first_warning(void);
