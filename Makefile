@@ -143,11 +143,15 @@ LAYERS = \
 	$(addprefix sort/, \
 		merge shared tuplesort slices bounded sortruns sortread learning sortput) \
 	$(addprefix variant/, \
-		variants variant_form variant_index variant_heap variant_datum variant_tuple) \
+		variants variant_form variant_index variant_heap variant_datum variant_tuple variant_gist) \
 	$(addprefix team/, \
 		heapread heapjudge heapscan team build parallel) \
+	$(addprefix write/, \
+		pagewrite buildreport) \
 	$(addprefix btree/, \
-		btpage btwrite btload btreport btbuild siblings) \
+		btpage btload btbuild siblings) \
+	$(addprefix gist/, \
+		gistload gistbuild) \
 	$(addprefix copy/, \
 		copy copyscan copywrite tablecopy) \
 	$(addprefix check/, \

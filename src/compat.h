@@ -256,6 +256,15 @@ pt_libc_locale(Oid collation)
 #endif
 
 /* ----------
+ * GiST (gist)
+ * ----------
+ */
+
+#if PG_VERSION_NUM < 170000
+typedef struct SplitedPageLayout SplitPageLayout;
+#endif
+
+/* ----------
  * Limits of builds (limit)
  * ----------
  */
@@ -291,7 +300,7 @@ pt_wait_event_pause(void)
 }
 
 /* ----------
- * Writing index files (btpage, btwrite, btload)
+ * Writing index files (btpage, pagewrite, btload)
  * ----------
  */
 

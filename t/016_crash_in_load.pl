@@ -69,20 +69,20 @@ sub crash
 
 my @everybody = (
 	'btload: begin slice',
-	'btwrite: chunk',
-	'btwrite: grow',
-	'btwrite: log',
-	'btwrite: write',
-	'btwrite: written',
+	'pagewrite: chunk',
+	'pagewrite: grow',
+	'pagewrite: log',
+	'pagewrite: write',
+	'pagewrite: written',
 	'btload: end slice',
 	'btload: export list');
 my @finish = (
 	'btload: stitch',
 	'btload: open list',
 	'btload: upper levels',
-	'btwrite: left-over blocks',
+	'pagewrite: left-over blocks',
 	'btload: metapage',
-	'btwrite: sync',
+	'pagewrite: sync',
 	'build: after finish');
 my $create = 'CREATE INDEX t_word ON t (word)';
 crash($node, $_, 'worker', $create) foreach @everybody;
@@ -103,13 +103,13 @@ CREATE INDEX c_word ON c (word);
 });
 my $cluster = 'CLUSTER c USING c_word';
 foreach my $case (
-	[ 'btwrite: log', 2, $create ],
-	[ 'btwrite: write', 2, $create ],
-	[ 'btwrite: write', 1, $create ],
-	[ 'btwrite: written', 2, $create ],
+	[ 'pagewrite: log', 2, $create ],
+	[ 'pagewrite: write', 2, $create ],
+	[ 'pagewrite: write', 1, $create ],
+	[ 'pagewrite: written', 2, $create ],
 	[ 'btload: metapage', 1, $create ],
-	[ 'btwrite: write', 2, $cluster ],
-	[ 'btwrite: written', 2, $cluster ])
+	[ 'pagewrite: write', 2, $cluster ],
+	[ 'pagewrite: written', 2, $cluster ])
 {
 	my ($point, $nth, $statement) = @$case;
 	my $name = "$point $nth " . lc(($statement =~ /(\w+)/)[0]);
@@ -181,8 +181,8 @@ crash($minimal, $_, 'all', 'BEGIN; CREATE TABLE t2 AS SELECT * FROM t; CREATE IN
   foreach ('btload: upper levels', 'build: after finish');
 is($minimal->safe_psql('postgres', q{SELECT to_regclass('t2') IS NULL}), 't', 'minimal: the new table is gone');
 $minimal->safe_psql('postgres', 'ALTER TABLE old SET UNLOGGED');
-my $builds = start_psql($minimal, "SET ptsort_test.fault = 'btwrite: sync:1:sleep'", 'REINDEX INDEX old_word');
-ok(wait_for_point($minimal, 'btwrite: sync'), 'unlogged: the build is there');
+my $builds = start_psql($minimal, "SET ptsort_test.fault = 'pagewrite: sync:1:sleep'", 'REINDEX INDEX old_word');
+ok(wait_for_point($minimal, 'pagewrite: sync'), 'unlogged: the build is there');
 $minimal->stop('immediate');
 $builds->{run}->finish;
 $minimal->start;

@@ -43,8 +43,8 @@ sub compare_with_server
 	my ($points, $zeroes, $ours, $servers) = split /\n/, $node->safe_psql('postgres', qq{
 SET ptsort_test.fault = 'nowhere';
 CREATE INDEX $index ON $table ($columns);
-SELECT coalesce(sum(leader + worker) FILTER (WHERE point = 'btwrite: chunk'), 0) || ' '
-	|| coalesce(sum(leader + worker) FILTER (WHERE point = 'btwrite: grow'), 0) FROM ptsort_test_points();
+SELECT coalesce(sum(leader + worker) FILTER (WHERE point = 'pagewrite: chunk'), 0) || ' '
+	|| coalesce(sum(leader + worker) FILTER (WHERE point = 'pagewrite: grow'), 0) FROM ptsort_test_points();
 SELECT count(*) FROM generate_series(0, pg_relation_size('$index') / 8192 - 1) block
 	WHERE get_raw_page('$index', block::int) = decode(repeat('00', 8192), 'hex');
 SELECT pg_relation_size('$index') / 8192 FROM bt_index_parent_check('$index', true, true);
@@ -82,10 +82,10 @@ my $files = "SELECT count(*) FROM pg_tablespace t, pg_ls_dir('pg_tblspc/' || t.o
 $node->safe_psql('postgres', 'CHECKPOINT');
 my $before = $node->safe_psql('postgres', $files);
 foreach my $case (
-	[ 'btwrite: grow:1:error', qr/ERROR:  XX000: injected error at "btwrite: grow"/ ],
-	[ 'btwrite: grow:1:fatal:worker', qr/ERROR:  XX000: injected exit at "btwrite: grow"/ ],
-	[ 'btwrite: chunk:1:full_index', qr/ERROR:  53100: could not (?:extend|write blocks).* No space left|ERROR:  53100: could not (?:extend|write)/ ],
-	[ 'btwrite: grow:1:full_index', qr/ERROR:  53100: could not (?:extend|write)/ ])
+	[ 'pagewrite: grow:1:error', qr/ERROR:  XX000: injected error at "pagewrite: grow"/ ],
+	[ 'pagewrite: grow:1:fatal:worker', qr/ERROR:  XX000: injected exit at "pagewrite: grow"/ ],
+	[ 'pagewrite: chunk:1:full_index', qr/ERROR:  53100: could not (?:extend|write blocks).* No space left|ERROR:  53100: could not (?:extend|write)/ ],
+	[ 'pagewrite: grow:1:full_index', qr/ERROR:  53100: could not (?:extend|write)/ ])
 {
 	my ($fault, $error) = @$case;
 	my ($out, $err) = try_sql($node, "SET ptsort_test.leader_participates = on; SET ptsort_test.fault = '$fault'; $create; "

@@ -95,19 +95,19 @@ check_indexes($follower, "seed $seed: replica that has caught up");
 
 # Promotion in the middle of builds: each build pauses at one of these points;
 # before the promotion, the replica replays all WAL of the builds.  (No build
-# pauses at "btwrite: grow": there a process holds the extension lock, and must
+# pauses at "pagewrite: grow": there a process holds the extension lock, and must
 # not wait for the lock that makes it pause.)
 my @points = (
 	'build: before load',
 	'btload: begin slice',
-	'btwrite: log',
-	'btwrite: write',
+	'pagewrite: log',
+	'pagewrite: write',
 	'btload: end slice',
 	'btload: export list',
 	'btload: stitch',
 	'btload: upper levels',
 	'btload: metapage',
-	'btwrite: sync',
+	'pagewrite: sync',
 	'build: after finish');
 my @kinds = (
 	'CREATE INDEX held_% ON p_% (word)',

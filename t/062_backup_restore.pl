@@ -127,13 +127,13 @@ my @load = start_load($primary, 3, 200);
 $primary->wait_for_log(qr/ptsort: building index/, $start);
 my $pause = pause_points($primary);
 my @builds = (
-	pause_build('btwrite: log', 'CREATE INDEX half_mark ON m (few, word)'),
-	pause_build('btwrite: write', 'CREATE INDEX logged_mark ON m (at, word)'),
-	pause_build('btwrite: write', 'CLUSTER copied USING copied_word'),
-	pause_build('btwrite: written', 'CREATE INDEX written_mark ON m (word, at)'));
+	pause_build('pagewrite: log', 'CREATE INDEX half_mark ON m (few, word)'),
+	pause_build('pagewrite: write', 'CREATE INDEX logged_mark ON m (at, word)'),
+	pause_build('pagewrite: write', 'CLUSTER copied USING copied_word'),
+	pause_build('pagewrite: written', 'CREATE INDEX written_mark ON m (word, at)'));
 ok($primary->poll_query_until('postgres', q{
 SELECT count(DISTINCT coalesce(leader_pid, pid)) = 4 FROM pg_stat_activity
-WHERE application_name ~ '^at btwrite: (log|write|written)$'}), 'backup: all four are at their point');
+WHERE application_name ~ '^at pagewrite: (log|write|written)$'}), 'backup: all four are at their point');
 $primary->backup('under_load');
 end_session($pause);
 $_->{run}->finish foreach @builds;
@@ -142,9 +142,9 @@ my $mark1 = build_mark('mark1', 'word, id');
 sleep(rand 0.3);
 my $mark2 = build_mark('mark2', 'num, word');
 $pause = pause_points($primary);
-push @builds, map { pause_build('btwrite: log', $_) }
+push @builds, map { pause_build('pagewrite: log', $_) }
   ('CREATE INDEX mark3 ON m (at)', 'REINDEX INDEX CONCURRENTLY old_mark');
-ok(wait_for_point($primary, 'btwrite: log', 2),
+ok(wait_for_point($primary, 'pagewrite: log', 2),
 	'restore point: two builds are half written');
 $primary->safe_psql('postgres', q{SELECT pg_create_restore_point('middle')});
 end_session($pause);

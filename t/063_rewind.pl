@@ -104,10 +104,10 @@ my @builds = map {
 		"SET ptsort_test.fault = '$_->[0]:1:pause'",
 		'SET ptsort.parallel_workers = 1',
 		$_->[1])
-} ([ 'btwrite: log', 'CREATE INDEX a_both ON a (word, url)' ],
+} ([ 'pagewrite: log', 'CREATE INDEX a_both ON a (word, url)' ],
 	[ 'btload: metapage', 'REINDEX INDEX CONCURRENTLY m_url' ],
 	[ 'build: after finish', 'CREATE INDEX b_both ON b (word, url)' ]);
-foreach my $point ('btwrite: log', 'btload: metapage', 'build: after finish')
+foreach my $point ('pagewrite: log', 'btload: metapage', 'build: after finish')
 {
 	ok(wait_for_point($old, $point), "the build is at '$point'");
 }

@@ -71,7 +71,7 @@ foreach my $n (1, 3)
 	at_point('build: before load', $n, 'DROP INDEX t_a; CREATE INDEX t_a ON t (a)',
 		sub { is(progress("phase, temp_bytes = temp_bytes_expected, temp_bytes > 0, percent > 0, percent < 100, seconds_left > 0"), 'load|t|' . ($n > 1 ? 't' : 'f') . '|t|t|t', "$n participants, before the load") });
 	# each process writes its first pages, or one process its third
-	at_point('btwrite: log:' . ($n > 1 ? 1 : 3), $n, 'DROP INDEX t_a; CREATE INDEX t_a ON t (a)',
+	at_point('pagewrite: log:' . ($n > 1 ? 1 : 3), $n, 'DROP INDEX t_a; CREATE INDEX t_a ON t (a)',
 		sub { is(progress("phase, wal_bytes_expected > wal_bytes, $numbers"), 'load|t|f|t|t|t|t', "$n participants, in the load") });
 	$node->safe_psql('postgres', 'DROP INDEX t_a');
 }

@@ -207,7 +207,8 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	Check	   *check = arg;
 	LeafTuple	key = {.heap = *tid};
 	MemoryContext old = MemoryContextSwitchTo(check->gist->tempCxt);
-	IndexTuple	formed = gistFormTuple(check->gist, index, values, isnull, true);
+	IndexTuple	formed = gistFormTuple(check->gist, index, values, isnull,
+									   true);
 	LeafTuple  *leaf;
 
 	leaf = bsearch(&key, check->leaves, check->nleaves, sizeof(LeafTuple),

@@ -21,7 +21,7 @@
 
 #include "btree/btbuild.h"
 #include "btree/btload.h"
-#include "btree/btreport.h"
+#include "write/buildreport.h"
 #include "catalog/index.h"
 #include "catalog/storage.h"
 #include "commands/progress.h"
@@ -192,13 +192,13 @@ describe_scan(const BtBuild *self)
 static void
 say_start(const BtBuild *self)
 {
-	if (message_level_is_interesting(btreport_log_level()))
-		ereport(btreport_log_level(),
+	if (message_level_is_interesting(buildreport_log_level()))
+		ereport(buildreport_log_level(),
 				(errmsg("ptsort: building index \"%s\": %s%s",
 						RelationGetRelationName(self->base.index),
-						btreport_describe(&self->base.team,
-										  self->request->source,
-										  self->base.index),
+						buildreport_describe(&self->base.team,
+											 self->request->source,
+											 self->base.index),
 						describe_scan(self))));
 }
 
@@ -214,10 +214,10 @@ say_end(const BtBuild *self, double elapsed_ms)
 		runs += team->slots[i].stats.sort.runs;
 		temp_bytes += team->slots[i].stats.sort.temp_bytes;
 	}
-	ereport(btreport_log_level(),
+	ereport(buildreport_log_level(),
 			(errmsg("ptsort: built index \"%s\": %s, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
 					RelationGetRelationName(self->base.index),
-					btreport_count(team),
+					buildreport_count(team),
 					self->base.index_tuples, elapsed_ms, (long long) runs,
 					(long long) (temp_bytes + 1023) / 1024)));
 }
@@ -371,7 +371,7 @@ load_tuples(const Team *team, BtLoad *load)
 	while ((itup = variant_get_index(team->sort, true)) != NULL)
 	{
 		btload_add(load, itup);
-		if (++n % BTREPORT_STEP == 0)
+		if (++n % BUILDREPORT_STEP == 0)
 			report_tuples(team, load);
 	}
 	report_tuples(team, load);
@@ -490,7 +490,7 @@ undo(BtBuild *self, Oid collation)
 
 	btload_end(self->load);
 	RelationTruncate(index, 0);
-	ereport(btreport_log_level(),
+	ereport(buildreport_log_level(),
 			(errmsg("ptsort: restarting build of index \"%s\": its collation contradicts itself",
 					RelationGetRelationName(index))));
 	ereport(WARNING,
@@ -589,8 +589,8 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	end_build(self);
 	add_costs(&self->base.team.slot->stats, &failed);	/* count as leader's */
 	say_end(self, pt_ms_since(start));
-	btreport_publish(BT_REPORT_BUILD, index, &self->base.team,
-					 self->request->runs != NULL);
+	buildreport_publish(BUILD_REPORT_BUILD, index, &self->base.team,
+						self->request->runs != NULL);
 	result->heap_tuples = self->base.heap_tuples;
 	result->index_tuples = self->base.index_tuples;
 	team_leave(&self->base.team);

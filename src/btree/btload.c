@@ -22,7 +22,7 @@
 
 #include "btree/btload.h"
 #include "btree/btpage.h"
-#include "btree/btwrite.h"
+#include "write/pagewrite.h"
 #include "debug.h"
 #include "miscadmin.h"
 #include "sort/shared.h"
@@ -43,13 +43,13 @@ typedef struct BtSliceOut
 } BtSliceOut;
 
 /*
- * BtLoadShared: header of the shared block.  Each participant's BtChunk of
+ * BtLoadShared: header of the shared block.  Each participant's PageChunk of
  * unused blocks follows, then nslices BtSliceOuts.  A participant writes its
  * own chunk and slices; the leader reads them after all participants ended.
  */
 typedef struct BtLoadShared
 {
-	BtFileShared file;
+	PageFileShared file;
 	pg_atomic_uint64 tuples;	/* tuples that all participants reported */
 	bool		allequalimage;
 	int			nslices;
@@ -71,7 +71,7 @@ struct BtLoad
 	SharedFileSet *fileset;		/* files of the lists; NULL: sole participant */
 	MemoryContext cxt;			/* for all memory of this load */
 	BtRules		rules;
-	BtWriter	writer;
+	PageWriter	writer;
 	BtLevel		leaf;			/* leaf level of the current slice, or of the
 								 * index (sole participant or stitching) */
 	BtPending	pending;		/* used only if the index is deduplicated */
@@ -93,20 +93,20 @@ struct BtLoad
  * The shared block
  */
 
-static BtChunk *
+static PageChunk *
 rest_of(const BtLoadShared *shared, int participant)
 {
 	char	   *base = (char *) shared + MAXALIGN(sizeof(BtLoadShared));
 
 	Assert(participant >= 0 && participant < shared->file.nparticipants);
-	return (BtChunk *) base + participant;
+	return (PageChunk *) base + participant;
 }
 
 static BtSliceOut *
 slice_out(const BtLoadShared *shared, int slice)
 {
 	char	   *base = (char *) shared + MAXALIGN(sizeof(BtLoadShared)) +
-		MAXALIGN(shared->file.nparticipants * sizeof(BtChunk));
+		MAXALIGN(shared->file.nparticipants * sizeof(PageChunk));
 
 	Assert(slice >= 0 && slice < shared->nslices);
 	return (BtSliceOut *) base + slice;
@@ -117,7 +117,7 @@ btload_shared_size(Team *team, int processes, int slices)
 {
 	Size		size = MAXALIGN(sizeof(BtLoadShared));
 
-	size = add_size(size, MAXALIGN(mul_size(processes, sizeof(BtChunk))));
+	size = add_size(size, MAXALIGN(mul_size(processes, sizeof(PageChunk))));
 	return add_size(size, mul_size(slices, sizeof(BtSliceOut)));
 }
 
@@ -130,7 +130,7 @@ btload_shared_init(Team *team, int processes, int slices)
 	Assert(processes > 0 && slices > 0);
 	Assert((void *) MAXALIGN(shared) == (void *) shared);
 
-	btwrite_init_shared(&shared->file, index, processes);
+	pagewrite_init_shared(&shared->file, index, processes);
 
 	/*
 	 * Reserve the metapage's block, but leave the file empty until the load
@@ -142,7 +142,7 @@ btload_shared_init(Team *team, int processes, int slices)
 	shared->allequalimage = _bt_allequalimage(index, true);
 	shared->nslices = slices;
 	for (int i = 0; i < processes; i++)
-		memset(rest_of(shared, i), 0, sizeof(BtChunk));
+		memset(rest_of(shared, i), 0, sizeof(PageChunk));
 	/* leave the pages in BtSliceOut uninitialised */
 	for (int i = 0; i < slices; i++)
 		memset(slice_out(shared, i), 0, offsetof(BtSliceOut, first));
@@ -221,7 +221,7 @@ level_init(BtLevel *level, BtLoad *load)
 static void
 expect_leaves(BtLoad *load)
 {
-	BtWriter   *writer = &load->writer;
+	PageWriter *writer = &load->writer;
 	int64		to_come = load->all_tuples - btload_report(load);
 	int64		tuples = Max(to_come, 0);
 	double		leaves = tuples / (double) MaxTIDsPerBTreePage;
@@ -238,10 +238,10 @@ level_open(BtLoad *load, BtOpenPage *open, uint32 number)
 {
 	BtSliceOut *out = load->out;
 
-	if (btwrite_needs_chunk(&load->writer))
+	if (pagewrite_needs_chunk(&load->writer))
 		expect_leaves(load);
-	btpage_open(open, btwrite_get_buffer(&load->writer),
-				btwrite_get_block(&load->writer), number);
+	btpage_open(open, pagewrite_get_buffer(&load->writer),
+				pagewrite_get_block(&load->writer), number);
 	if (number == 0)
 		load->leaves++;
 	if (out != NULL && out->npages++ == 0)
@@ -286,10 +286,10 @@ level_close_page(BtLevel *level, BlockNumber rightblk)
 	if (load->out != NULL && open->blkno == load->out->firstblk)
 	{
 		memcpy(load->out->first.data, open->page, BLCKSZ);
-		btwrite_release_buffer(&load->writer, open->page);
+		pagewrite_release_buffer(&load->writer, open->page);
 	}
 	else
-		btwrite_page(&load->writer, open->page, open->blkno);
+		pagewrite_page(&load->writer, open->page, open->blkno);
 	open->page = NULL;
 }
 
@@ -348,7 +348,7 @@ btload_begin(const Build *build)
 	load->all_tuples = stats.tuples;
 	btpage_rules(&load->rules, build->heap, build->index,
 				 shared->allequalimage);
-	btwrite_begin(&load->writer, &shared->file, build->index);
+	pagewrite_begin(&load->writer, &shared->file, build->index);
 	level_init(&load->leaf, load);
 	if (load->rules.deduplicate)
 		btpending_init(&load->pending);
@@ -456,7 +456,7 @@ leave_slice(BtLoad *load)
 		level_put_downlink(&load->leaf);
 		out->open = *open;
 		memcpy(out->last.data, open->page, BLCKSZ);
-		btwrite_release_buffer(&load->writer, open->page);
+		pagewrite_release_buffer(&load->writer, open->page);
 		open->page = NULL;
 	}
 	if (load->list != NULL)
@@ -485,10 +485,10 @@ btload_end(BtLoad *load)
 {
 	int64		pages;
 
-	btwrite_return_chunk(&load->writer);
-	btwrite_flush(&load->writer);
+	pagewrite_return_chunk(&load->writer);
+	pagewrite_flush(&load->writer);
 	*rest_of(load->shared, load->participant) = load->writer.chunk;
-	pages = btwrite_end(&load->writer);
+	pages = pagewrite_end(&load->writer);
 	MemoryContextDelete(load->cxt);
 	return pages;
 }
@@ -506,7 +506,7 @@ static void
 stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 {
 	BtLoad	   *load = leaf->load;
-	Page		first = btwrite_get_buffer(&load->writer);
+	Page		first = pagewrite_get_buffer(&load->writer);
 	BufFile    *list;
 	char		name[NAMEDATALEN];
 
@@ -514,7 +514,7 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 	BTPageGetOpaque(first)->btpo_prev = leftblk;
 	leaf->open.blkno = out->firstblk;
 	level_put_downlink(leaf);
-	btwrite_page(&load->writer, first, out->firstblk);
+	pagewrite_page(&load->writer, first, out->firstblk);
 
 	/* add the downlinks of all leaves between the first and the last leaf */
 	fault_point("btload: open list");
@@ -535,7 +535,7 @@ static void
 stitch_reopen(BtLevel *leaf, BtSliceOut *out, BlockNumber leftblk)
 {
 	leaf->open = out->open;
-	leaf->open.page = btwrite_get_buffer(&leaf->load->writer);
+	leaf->open.page = pagewrite_get_buffer(&leaf->load->writer);
 	memcpy(leaf->open.page, out->last.data, BLCKSZ);
 	if (out->npages == 1)
 		BTPageGetOpaque(leaf->open.page)->btpo_prev = leftblk;
@@ -593,7 +593,8 @@ finish_levels(BtLevel *leaf)
 		else
 			level_put_downlink(level);
 		btpage_close_rightmost(&level->open);
-		btwrite_page(&level->load->writer, level->open.page, level->open.blkno);
+		pagewrite_page(&level->load->writer, level->open.page,
+					   level->open.blkno);
 		if (is_root)
 			return level->open;
 	}
@@ -604,14 +605,21 @@ static void
 take_over(BtLoad *load)
 {
 	int			n = load->shared->file.nparticipants;
-	BtChunk    *rest = MemoryContextAlloc(load->cxt,
-										  mul_size(n + 2, sizeof(BtChunk)));
+	PageChunk  *rest = MemoryContextAlloc(load->cxt,
+										  mul_size(n + 2, sizeof(PageChunk)));
 
-	btwrite_flush(&load->writer);
+	pagewrite_flush(&load->writer);
 	rest[0] = load->writer.chunk;
 	for (int i = 1; i < n; i++)
 		rest[i] = *rest_of(load->shared, i);
-	btwrite_take_over(&load->writer, rest, n);
+	pagewrite_take_over(&load->writer, rest, n);
+}
+
+static void
+make_deleted(Page page)
+{
+	_bt_pageinit(page, BLCKSZ);
+	BTPageSetDeleted(page, FirstNormalFullTransactionId);
 }
 
 int64
@@ -620,7 +628,7 @@ btload_finish(BtLoad *load)
 	int64		pages;
 	BtOpenPage	root;
 	MemoryContext oldcxt = MemoryContextSwitchTo(load->cxt);
-	BtWriter   *writer = &load->writer;
+	PageWriter *writer = &load->writer;
 	Page		meta;
 	instr_time	start;
 
@@ -638,19 +646,19 @@ btload_finish(BtLoad *load)
 	root.level = 0;
 	if (load->leaf.open.page != NULL)
 		root = finish_levels(&load->leaf);
-	btwrite_retire_spare(writer);
+	pagewrite_retire_spare(writer, make_deleted);
 
 	/* write the metapage last: it makes the file a btree */
 	fault_point("btload: metapage");
-	meta = btwrite_get_buffer(writer);
+	meta = pagewrite_get_buffer(writer);
 	_bt_initmetapage(meta, root.blkno, root.level, load->shared->allequalimage);
-	btwrite_page(writer, meta, BTREE_METAPAGE);
-	btwrite_flush(writer);
+	pagewrite_page(writer, meta, BTREE_METAPAGE);
+	pagewrite_flush(writer);
 	pt_log_part("stitch", start);
 	INSTR_TIME_SET_CURRENT(start);
-	btwrite_sync(writer);
+	pagewrite_sync(writer);
 	pt_log_part("sync", start);
-	pages = btwrite_end(writer);
+	pages = pagewrite_end(writer);
 
 	MemoryContextSwitchTo(oldcxt);
 	MemoryContextDelete(load->cxt);

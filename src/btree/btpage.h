@@ -19,7 +19,7 @@
  * buffer, and so do tuples with nulls, because nulls move the other columns.
  * In all functions, 'entries' points to n entries in index order.
  *
- * These functions know nothing about blocks, files and WAL (btwrite.h), nor
+ * These functions know nothing about blocks, files and WAL (pagewrite.h), nor
  * about the tree (btload.h).
  *
  *-------------------------------------------------------------------------

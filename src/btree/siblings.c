@@ -19,7 +19,7 @@
 
 #include "access/xact.h"
 #include "btree/btbuild.h"
-#include "btree/btreport.h"
+#include "write/buildreport.h"
 #include "debug.h"
 #include "key/key.h"
 #include "sort/shared.h"
@@ -131,7 +131,7 @@ siblings_take(WaitingRuns *runs, Relation heap, Relation index, Oid index_id,
 	{
 		/* other runs are probably unusable, too; a new scan replaces them */
 		siblings_forget();
-		ereport(btreport_log_level(),
+		ereport(buildreport_log_level(),
 				(errmsg("ptsort: scanning again for index \"%s\": %s",
 						RelationGetRelationName(index), reason)));
 		return false;

@@ -29,7 +29,7 @@
 
 #include "access/htup.h"
 #include "btree/btbuild.h"
-#include "btree/btwrite.h"
+#include "write/pagewrite.h"
 #include "team/team.h"
 
 /* CopyRules: the server's parameters for a copy, equal in all participants. */
@@ -54,7 +54,7 @@ typedef struct CopyRules
  */
 typedef struct CopyShared
 {
-	BtFileShared file;
+	PageFileShared file;
 	pg_atomic_uint64 copied;	/* row versions put into the sort */
 	pg_atomic_uint64 dead;		/* row versions not copied */
 	pg_atomic_uint64 recently_dead; /* copied row versions, recently dead */

@@ -3,9 +3,9 @@
  * copywrite.c
  *	  Writes a table's new file from sorted row versions; see copy.h.
  *
- * btwrite.h explains how to log and sync pages that bypass shared buffers, and
- * how to extend a file while other processes write to it.  Here, too, processes
- * write below the end of the file.  The exception is the process that fills the
+ * pagewrite.h explains how to log and sync pages that bypass shared buffers,
+ * and how to extend a file while other processes write to it.  Here, too,
+ * processes write below the end of the file.  The exception is the process that fills the
  * first incomplete slice: only this process may extend the file.
  *
  *-------------------------------------------------------------------------
@@ -24,7 +24,7 @@ struct CopyWriter
 	const CopyRules *rules;
 	const Team *team;
 	CopyShared *shared;
-	BtWriter	out;
+	PageWriter	out;
 	Size		reserve;		/* free space to leave on a page: fillfactor */
 
 	int			slice;
@@ -40,7 +40,7 @@ CopyWriter *
 copywrite_begin(const CopyRules *rules, const Team *team, Size memory)
 {
 	CopyWriter *writer = palloc0(sizeof(CopyWriter));
-	Size		most = memory / BLCKSZ / BTWRITE_BATCH * BTWRITE_BATCH;
+	Size		most = memory / BLCKSZ / PAGEWRITE_BATCH * PAGEWRITE_BATCH;
 
 	writer->rules = rules;
 	writer->team = team;
@@ -48,10 +48,10 @@ copywrite_begin(const CopyRules *rules, const Team *team, Size memory)
 	writer->reserve =
 		RelationGetTargetPageFreeSpace(rules->new_heap,
 									   HEAP_DEFAULT_FILLFACTOR);
-	writer->most = (int) Min(Max(most, BTWRITE_BATCH), INT_MAX / 2);
+	writer->most = (int) Min(Max(most, PAGEWRITE_BATCH), INT_MAX / 2);
 	writer->pages = palloc_extended(mul_size(writer->most, sizeof(Page)),
 									MCXT_ALLOC_HUGE);
-	btwrite_begin(&writer->out, &writer->shared->file, rules->new_heap);
+	pagewrite_begin(&writer->out, &writer->shared->file, rules->new_heap);
 	return writer;
 }
 
@@ -83,9 +83,9 @@ write_pages(CopyWriter *writer)
 	{
 		CHECK_FOR_INTERRUPTS();
 		point_to_self(writer->pages[i], writer->next);
-		btwrite_page(&writer->out, writer->pages[i], writer->next++);
+		pagewrite_page(&writer->out, writer->pages[i], writer->next++);
 	}
-	btwrite_flush(&writer->out);
+	pagewrite_flush(&writer->out);
 	writer->npages = 0;
 	writer->open = NULL;
 }
@@ -126,10 +126,10 @@ open_page(CopyWriter *writer)
 	CHECK_FOR_INTERRUPTS();
 	if (writer->npages >= writer->most)
 		wait_for_place(writer);
-	if (writer->npages > 0 && writer->npages % BTWRITE_BATCH == 0 &&
+	if (writer->npages > 0 && writer->npages % PAGEWRITE_BATCH == 0 &&
 		place_is_known(writer))
 		write_pages(writer);
-	writer->open = btwrite_get_buffer(&writer->out);
+	writer->open = pagewrite_get_buffer(&writer->out);
 	writer->pages[writer->npages++] = writer->open;
 	PageInit(writer->open, BLCKSZ, 0);
 	/* as heap_insert() does since 19 */
@@ -210,10 +210,10 @@ copywrite_end_slice(CopyWriter *writer)
 	pg_atomic_uint32 *next_start = &writer->shared->start[writer->slice + 1];
 
 	wait_for_place(writer);
-	if (writer->npages <= BTWRITE_BATCH)
+	if (writer->npages <= PAGEWRITE_BATCH)
 		write_pages(writer);
 	else
-		btwrite_extend(&writer->out, writer->next + writer->npages);
+		pagewrite_extend(&writer->out, writer->next + writer->npages);
 	writer->out.alone = false;
 	pg_write_barrier();
 	pg_atomic_write_u32(next_start, writer->next + writer->npages);
@@ -231,7 +231,7 @@ copywrite_end_slice(CopyWriter *writer)
 int64
 copywrite_end(CopyWriter *writer)
 {
-	return btwrite_end(&writer->out);
+	return pagewrite_end(&writer->out);
 }
 
 int64
@@ -246,6 +246,6 @@ copywrite_finish(CopyWriter *writer)
 	pg_atomic_write_u64(&shared->file.nblocks, end);
 	writer->out.eof = end;
 	writer->out.alone = true;
-	btwrite_sync(&writer->out);
-	return btwrite_end(&writer->out);
+	pagewrite_sync(&writer->out);
+	return pagewrite_end(&writer->out);
 }

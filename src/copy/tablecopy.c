@@ -25,7 +25,7 @@
 #include "access/rewriteheap.h"
 #include "access/table.h"
 #include "access/xact.h"
-#include "btree/btreport.h"
+#include "write/buildreport.h"
 #include "catalog/catalog.h"
 #include "commands/progress.h"
 #include "copy/copy.h"
@@ -86,7 +86,7 @@ copy_shared_init(Team *team, int processes, int slices)
 	bool		is_catalog =
 		RelationIsAccessibleInLogicalDecoding(rules->old_heap);
 
-	btwrite_init_shared(&shared->file, rules->new_heap, processes);
+	pagewrite_init_shared(&shared->file, rules->new_heap, processes);
 	pg_atomic_init_u64(&shared->copied, 0);
 	pg_atomic_init_u64(&shared->dead, 0);
 	pg_atomic_init_u64(&shared->recently_dead, 0);
@@ -102,22 +102,22 @@ copy_shared_init(Team *team, int processes, int slices)
 static void
 say_start(const Copier *self)
 {
-	if (message_level_is_interesting(btreport_log_level()))
-		ereport(btreport_log_level(),
+	if (message_level_is_interesting(buildreport_log_level()))
+		ereport(buildreport_log_level(),
 				(errmsg("ptsort: copying table \"%s\" in the order of index \"%s\": %s",
 						RelationGetRelationName(self->rules.old_heap),
 						RelationGetRelationName(self->index),
-						btreport_describe(&self->team, self->request->source,
-										  self->index))));
+						buildreport_describe(&self->team, self->request->source,
+											 self->index))));
 }
 
 static void
 say_end(const Copier *self, double copied, double elapsed_ms)
 {
-	ereport(btreport_log_level(),
+	ereport(buildreport_log_level(),
 			(errmsg("ptsort: copied table \"%s\": %s, %.0f rows, %.1f ms, written by %s",
 					RelationGetRelationName(self->rules.old_heap),
-					btreport_count(&self->team), copied, elapsed_ms,
+					buildreport_count(&self->team), copied, elapsed_ms,
 					self->writer == NULL ? "the server's functions" :
 					"all of them")));
 }
@@ -153,7 +153,7 @@ copy_fill(Team *team)
 
 /*
  * Returns the next row version of a slice, or NULL.  Counts row versions in
- * CopyShared.written, BTREPORT_STEP at a time; the leader reports the count as
+ * CopyShared.written, BUILDREPORT_STEP at a time; the leader reports the count as
  * progress.
  */
 static inline HeapTuple
@@ -161,7 +161,7 @@ next_row(Copier *self)
 {
 	HeapTuple	tuple = variant_get_heap(self->team.sort, true);
 
-	if (tuple == NULL || ++self->unreported == BTREPORT_STEP)
+	if (tuple == NULL || ++self->unreported == BUILDREPORT_STEP)
 	{
 		CopyShared *shared = self->team.shared;
 		uint64		written = pg_atomic_add_fetch_u64(&shared->written,
@@ -381,7 +381,7 @@ tablecopy_run(const CopyRules *rules, Relation index,
 	*num_tuples += copied;
 	*tups_vacuumed += pg_atomic_read_u64(&shared->dead);
 	*tups_recently_dead += pg_atomic_read_u64(&shared->recently_dead);
-	btreport_publish(BT_REPORT_COPY, index, team, false);
+	buildreport_publish(BUILD_REPORT_COPY, index, team, false);
 	say_end(&self, copied, pt_ms_since(start));
 	team_leave(team);
 	MemoryContextSwitchTo(old);

@@ -33,7 +33,10 @@
 #include "access/nbtree.h"
 #include "access/transam.h"
 #include "access/xact.h"
-#include "btree/btreport.h"
+#include "write/buildreport.h"
+#include "gist/gistbuild.h"
+#include "access/gist_private.h"
+#include "catalog/pg_am_d.h"
 #include "catalog/catalog.h"
 #include "catalog/index.h"
 #include "catalog/objectaccess.h"
@@ -62,8 +65,9 @@ bool		ptsort_enable = true;
 int			ptsort_min_table_size = 256;
 int			ptsort_indexes_per_scan = 8;
 
-/* btree's routine with ptsort's ambuild; filled in at the first redirection */
+/* Routines with ptsort's ambuild; filled in at the first redirection */
 static IndexAmRoutine btree_routine;
+static IndexAmRoutine gist_routine;
 
 static object_access_hook_type prev_object_access = NULL;
 static pt_table_hook_type prev_table_hook = NULL;
@@ -80,6 +84,14 @@ is_user_btree(Relation rel)
 		RelationGetRelid(rel) >= FirstNormalObjectId;
 }
 
+static bool
+is_user_gist(Relation rel)
+{
+	return rel->rd_rel->relkind == RELKIND_INDEX &&
+		rel->rd_rel->relam == GIST_AM_OID &&
+		RelationGetRelid(rel) >= FirstNormalObjectId;
+}
+
 /*
  * Make ptsort do the next build of this index, unless the index's ambuild is
  * ptsort's already or belongs to another extension.
@@ -87,16 +99,19 @@ is_user_btree(Relation rel)
 static void
 redirect_build(Relation index)
 {
-	if (!is_user_btree(index) || index->rd_indam == NULL ||
-		index->rd_indam->ambuild != btbuild)
+	bool		is_gist = is_user_gist(index);
+	IndexAmRoutine *routine = is_gist ? &gist_routine : &btree_routine;
+
+	if ((!is_gist && !is_user_btree(index)) || index->rd_indam == NULL ||
+		index->rd_indam->ambuild != (is_gist ? gistbuild : btbuild))
 		return;
 
-	if (btree_routine.ambuild == NULL)
+	if (routine->ambuild == NULL)
 	{
-		btree_routine = *index->rd_indam;
-		btree_routine.ambuild = ptsort_ambuild;
+		*routine = *index->rd_indam;
+		routine->ambuild = ptsort_ambuild;
 	}
-	index->rd_indam = &btree_routine;
+	index->rd_indam = routine;
 }
 
 /* redirect_build, given an OID.  A closed entry may lose the new pointer. */
@@ -117,7 +132,7 @@ redirect_build_of(Oid index_oid)
 static void
 say_leaving(Relation index, const char *reason)
 {
-	ereport(btreport_log_level(),
+	ereport(buildreport_log_level(),
 			(errmsg("ptsort: leaving index \"%s\" to the server: %s",
 					RelationGetRelationName(index), reason)));
 }
@@ -130,7 +145,7 @@ say_leaving(Relation index, const char *reason)
 static bool
 will_escape(Relation index)
 {
-	return max_parallel_maintenance_workers == 0 &&
+	return (is_user_gist(index) || max_parallel_maintenance_workers == 0) &&
 		index->rd_index != NULL && !index->rd_index->indisready &&
 		index->rd_index->indrelid >= FirstNormalObjectId;
 }
@@ -149,15 +164,15 @@ redirect_new_index(Oid relid)
 
 	if (!RelationIsValid(rel))
 		return;
-	if (is_user_btree(rel))
+	if (is_user_btree(rel) || is_user_gist(rel))
 	{
 		if (rel->rd_indam == NULL)
 			CommandCounterIncrement();
 		redirect_build(rel);
 		if (will_escape(rel))
-			say_leaving(rel, ptsort_enable ?
-						"CONCURRENTLY, max_parallel_maintenance_workers = 0" :
-						"ptsort.enable is off");
+			say_leaving(rel, !ptsort_enable ? "ptsort.enable is off" :
+						is_user_gist(rel) ? "GiST, CONCURRENTLY" :
+						"CONCURRENTLY, max_parallel_maintenance_workers = 0");
 	}
 	RelationClose(rel);
 }
@@ -305,6 +320,8 @@ leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
 								indexInfo->ii_ParallelWorkers).workers;
 
 	say_leaving(index, reason);
+	if (is_user_gist(index))
+		return gistbuild(heap, index, indexInfo);
 	return btbuild(heap, index, indexInfo);
 }
 
@@ -559,11 +576,23 @@ ptsort_ambuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	const char *reason = ambuild_why_not(heap);
 	IndexBuildResult *result;
 
+	if (reason == NULL && is_user_gist(index) && !gistbuild_is_sorted(index))
+		reason = "GiST without sort support";
 	if (reason != NULL)
 		return leave_to_server(heap, index, indexInfo, reason);
 
 	fault_point("ambuild: begin");
-	result = build_or_load(heap, index, indexInfo);
+	if (is_user_gist(index))
+	{
+		BtBuildRequest request =
+			planworkers_request(heap, index, planworkers_by_cost(heap, index));
+
+		planworkers_limit(&request, heap, index);
+		result = gistbuild_build(heap, index, indexInfo, request.workers,
+								 request.source);
+	}
+	else
+		result = build_or_load(heap, index, indexInfo);
 	fault_point("ambuild: end");
 	return result;
 }

@@ -27,7 +27,7 @@
 #include "access/tableam.h"
 #include "access/transam.h"
 #include "access/xact.h"
-#include "btree/btreport.h"
+#include "write/buildreport.h"
 #include "catalog/catalog.h"
 #include "catalog/index.h"
 #include "catalog/objectaccess.h"
@@ -55,7 +55,7 @@ static object_access_hook_type prev_object_access = NULL;
 static void
 say_leaving(const char *table, const char *reason)
 {
-	ereport(btreport_log_level(),
+	ereport(buildreport_log_level(),
 			(errmsg("ptsort: leaving copy of table \"%s\" to the server: %s",
 					table, reason)));
 }

@@ -12,7 +12,7 @@
 
 #include <limits.h>
 
-#include "btree/btreport.h"
+#include "write/buildreport.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/hook.h"
@@ -163,7 +163,7 @@ _PG_init(void)
 
 /* Add a row to the result; a negative 'participant' means the total. */
 static void
-put_last_build_row(ReturnSetInfo *rsinfo, const BtBuildReport *report,
+put_last_build_row(ReturnSetInfo *rsinfo, const BuildReport *report,
 				   int participant, const TeamSlot *slot)
 {
 	const PtParallelStats *stats = &slot->stats;
@@ -225,10 +225,10 @@ add_to_total(TeamSlot *total, const TeamSlot *slot)
 
 /* Report the last build or copy: a row for each participant, and the total. */
 static void
-put_last_report(FunctionCallInfo fcinfo, BtReportKind kind)
+put_last_report(FunctionCallInfo fcinfo, BuildReportKind kind)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	const BtBuildReport *report = btreport_last(kind);
+	const BuildReport *report = buildreport_last(kind);
 	TeamSlot	total = {0};
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -248,7 +248,7 @@ PG_FUNCTION_INFO_V1(ptsort_last_build);
 Datum
 ptsort_last_build(PG_FUNCTION_ARGS)
 {
-	put_last_report(fcinfo, BT_REPORT_BUILD);
+	put_last_report(fcinfo, BUILD_REPORT_BUILD);
 	return (Datum) 0;
 }
 
@@ -257,7 +257,7 @@ PG_FUNCTION_INFO_V1(ptsort_last_copy);
 Datum
 ptsort_last_copy(PG_FUNCTION_ARGS)
 {
-	put_last_report(fcinfo, BT_REPORT_COPY);
+	put_last_report(fcinfo, BUILD_REPORT_COPY);
 	return (Datum) 0;
 }
 

@@ -31,6 +31,8 @@
  */
 #include "compat.h"
 
+#include "access/amapi.h"
+#include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "debug.h"
@@ -42,6 +44,7 @@
 #include "optimizer/plancat.h"
 #include "team/build.h"
 #include "util.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 int			ptsort_parallel_workers = -1;
@@ -51,10 +54,32 @@ int			ptsort_parallel_workers = -1;
  * bytes with 0 to 3 workers, on two idle CPUs and on two busy CPUs.
  */
 #define REFERENCE_COST	3.0		/* row whose key is passed by reference */
+#define GIST_COST		25.0	/* row of a GiST index: picksplit */
 #define PAGE_COST		10.0	/* reading a page that is in a buffer */
 #define RUNS_FACTOR		1.4		/* factor for writing and merging runs */
 #define WORKER_COST		75000.0 /* starting and ending a worker */
 #define OPEN_COST		(WORKER_COST / 20)	/* opening an index and its table */
+
+/*
+ * True if workers may call all support functions of a GiST index.  For btree,
+ * the server does not check them.
+ */
+static bool
+support_is_parallel_safe(Relation index)
+{
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		for (int number = 1; number <= index->rd_indam->amsupport; number++)
+		{
+			Oid			function = index_getprocid(index, i + 1, number);
+
+			if (OidIsValid(function) &&
+				func_parallel(function) != PROPARALLEL_SAFE)
+				return false;
+		}
+	}
+	return true;
+}
 
 /*
  * Like the planner, this function checks expressions and the predicate after
@@ -79,6 +104,9 @@ planworkers_obstacle(Relation heap, Relation index)
 		if (max_parallel_hazard(query) != PROPARALLEL_SAFE)
 			return "a function that is not parallel safe";
 	}
+	if (index != NULL && index->rd_rel->relam == GIST_AM_OID &&
+		!support_is_parallel_safe(index))
+		return "a support function that is not parallel safe";
 	if (parallel_is_forbidden(heap))
 		return "an extension that forbids parallel work on the table";
 	return NULL;
@@ -163,6 +191,8 @@ planworkers_by_cost(Relation heap, Relation index)
 static double
 row_cost(Relation index)
 {
+	if (index->rd_rel->relam == GIST_AM_OID)
+		return GIST_COST;
 	return TupleDescAttr(RelationGetDescr(index), 0)->attbyval ?
 		1.0 : REFERENCE_COST;
 }

@@ -25,7 +25,7 @@
  */
 #include "compat.h"
 
-#include "btree/btreport.h"
+#include "write/buildreport.h"
 #include "commands/defrem.h"
 #include "hook/hook.h"
 #include "postmaster/bgworker_internals.h"
@@ -106,11 +106,12 @@ utility_take_workers(List **options)
 	return workers;
 }
 
-/* True if the access method is btree, the default. */
+/* True if ptsort builds indexes of the access method: btree, the default. */
 static bool
-is_btree(const char *access_method)
+is_ours(const char *access_method)
 {
-	return access_method == NULL || strcmp(access_method, "btree") == 0;
+	return access_method == NULL || strcmp(access_method, "btree") == 0 ||
+		strcmp(access_method, "gist") == 0;
 }
 
 /* True if the constraint builds a btree index. */
@@ -123,7 +124,7 @@ constraint_builds_btree(Constraint *constraint)
 		case CONSTR_UNIQUE:
 			return !pt_constraint_without_overlaps(constraint);
 		case CONSTR_EXCLUSION:
-			return is_btree(constraint->access_method);
+			return is_ours(constraint->access_method);
 		default:
 			return false;
 	}
@@ -216,7 +217,7 @@ init_context(Node *node, StmtContext *stmt)
 	{
 		case T_IndexStmt:
 			create = (IndexStmt *) node;
-			if (is_btree(create->accessMethod))
+			if (is_ours(create->accessMethod))
 				stmt->index_workers = utility_take_workers(&create->options);
 			return true;
 		case T_AlterTableStmt:
@@ -243,7 +244,7 @@ forget_reports(Node *node)
 	if (IsA(node, DiscardStmt) &&
 		((DiscardStmt *) node)->target == DISCARD_ALL)
 	{
-		btreport_forget();
+		buildreport_forget();
 		sortreport_forget();
 	}
 }

@@ -38,7 +38,7 @@ extern void sortreport_explain(const PtSortStats *stats, ExplainState *es);
 
 /*
  * sortreport_last returns the session's last report, or NULL if there is none.
- * The report is valid until the next report.  Like btreport_last,
+ * The report is valid until the next report.  Like buildreport_last,
  * sortreport_last returns NULL if the session's user changed after the report.
  */
 extern const SortReport *sortreport_last(void);

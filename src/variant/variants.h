@@ -46,6 +46,16 @@ extern PtSortKey *variant_index_exact_key(PtSort *sort);
  */
 extern const uint64 *variant_get_index_entries(PtSort *sort, int *n);
 
+/*
+ * variant_gist.c: tuples of a GiST index whose key columns' classes all have
+ * sort support.  variant_put_gist compresses the values.
+ */
+extern PtSort *variant_begin_gist(Relation index,
+								  const PtSortOptions *options);
+extern void variant_put_gist(PtSort *sort, ItemPointer tid, Datum *values,
+							 bool *isnull);
+extern IndexTuple variant_get_gist(PtSort *sort);
+
 /* variant_heap.c */
 extern PtSort *variant_begin_heap(TupleDesc desc, Relation index,
 								  const PtSortOptions *options);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
- * btwrite.c
- *	  Writes the finished pages of a new index file; see btwrite.h.
+ * pagewrite.c
+ *	  Writes the finished pages of a new index file; see pagewrite.h.
  *
  * Participants log pages in batches.  Each batch wakes the WAL writer, as an
  * asynchronous commit does.  If the WAL writer slept, WAL buffers would fill
@@ -9,8 +9,8 @@
  * insertions would wait for the sync at the end of each WAL segment.
  *
  * Durability.  The checkpointer does not know about pages that bypass shared
- * buffers, so btwrite_sync() registers the file with the checkpointer at the
- * end.  If a checkpoint began after the first page was logged, btwrite_sync()
+ * buffers, so pagewrite_sync() registers the file with the checkpointer at the
+ * end.  If a checkpoint began after the first page was logged, pagewrite_sync()
  * syncs the file itself: that checkpoint did not sync it, and recovery from
  * that checkpoint does not replay earlier WAL.  If the server skips WAL
  * (wal_level = minimal), commit syncs the file.  If a checkpoint began after a
@@ -26,7 +26,7 @@
 #include "access/nbtree.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
-#include "btree/btwrite.h"
+#include "write/pagewrite.h"
 #include "common/file_utils.h"	/* pg_pwritev_with_retry() since 16 */
 #include "debug.h"
 #include "limit/pace.h"
@@ -45,22 +45,22 @@
  * may be wrong if it is based on a few leaves.
  */
 #define CHUNK_PART		16
-#define MAX_CHUNK		(2 * BTWRITE_BATCH)
+#define MAX_CHUNK		(2 * PAGEWRITE_BATCH)
 
 /* Per participant: maximum number of blocks that blocks_ahead() returns. */
 #define MAX_AHEAD		(4 * MAX_CHUNK)
 
 /* Number of page buffers to allocate at a time. */
-#define BUFFERS			(BTWRITE_BATCH / 4)
+#define BUFFERS			(PAGEWRITE_BATCH / 4)
 
 void
-btwrite_init_shared(BtFileShared *shared, Relation rel, int nparticipants)
+pagewrite_init_shared(PageFileShared *shared, Relation rel, int nparticipants)
 {
 	if (RelationGetNumberOfBlocks(rel) != 0)
 		elog(ERROR, "relation \"%s\" already contains data",
 			 RelationGetRelationName(rel));
 
-	memset(shared, 0, sizeof(BtFileShared));
+	memset(shared, 0, sizeof(PageFileShared));
 	shared->use_wal = RelationNeedsWAL(rel);
 	shared->redo = GetRedoRecPtr();
 	shared->nparticipants = nparticipants;
@@ -70,9 +70,9 @@ btwrite_init_shared(BtFileShared *shared, Relation rel, int nparticipants)
 }
 
 void
-btwrite_begin(BtWriter *writer, BtFileShared *shared, Relation index)
+pagewrite_begin(PageWriter *writer, PageFileShared *shared, Relation index)
 {
-	memset(writer, 0, sizeof(BtWriter));
+	memset(writer, 0, sizeof(PageWriter));
 	writer->index = index;
 	writer->shared = shared;
 	writer->cxt = CurrentMemoryContext;
@@ -83,7 +83,7 @@ btwrite_begin(BtWriter *writer, BtFileShared *shared, Relation index)
 }
 
 Page
-btwrite_get_buffer(BtWriter *writer)
+pagewrite_get_buffer(PageWriter *writer)
 {
 	Page		page = writer->free;
 
@@ -91,7 +91,7 @@ btwrite_get_buffer(BtWriter *writer)
 	{
 		page = pt_palloc_io_pages(writer->cxt, BUFFERS);
 		for (int i = 1; i < BUFFERS; i++)
-			btwrite_release_buffer(writer, page + i * BLCKSZ);
+			pagewrite_release_buffer(writer, page + i * BLCKSZ);
 	}
 	else
 		writer->free = *(Page *) page;
@@ -99,7 +99,7 @@ btwrite_get_buffer(BtWriter *writer)
 }
 
 void
-btwrite_release_buffer(BtWriter *writer, Page page)
+pagewrite_release_buffer(PageWriter *writer, Page page)
 {
 	*(Page *) page = writer->free;
 	writer->free = page;
@@ -111,7 +111,7 @@ btwrite_release_buffer(BtWriter *writer, Page page)
  * participants may hold blocks for tuples that they did not report yet.
  */
 static BlockNumber
-blocks_ahead(const BtWriter *writer, BlockNumber taken)
+blocks_ahead(const PageWriter *writer, BlockNumber taken)
 {
 	BlockNumber ahead = writer->at_least - writer->at_least / 4;
 	uint32		most = MAX_AHEAD * (uint32) writer->shared->nparticipants;
@@ -125,9 +125,9 @@ blocks_ahead(const BtWriter *writer, BlockNumber taken)
  * 'end' (see blocks_ahead), but then do not wait for the extension lock.
  */
 static void
-grow_file(BtWriter *writer, BlockNumber end)
+grow_file(PageWriter *writer, BlockNumber end)
 {
-	BtFileShared *shared = writer->shared;
+	PageFileShared *shared = writer->shared;
 	BlockNumber have = pg_atomic_read_u32(&shared->size);
 
 	pg_read_barrier();
@@ -145,19 +145,19 @@ grow_file(BtWriter *writer, BlockNumber end)
 		uint64		nblocks = pg_atomic_read_u64(&shared->nblocks);
 		BlockNumber taken = (BlockNumber) Min(nblocks, MaxBlockNumber);
 
-		btwrite_extend(writer, taken + blocks_ahead(writer, taken));
-		fault_point("btwrite: grow");
+		pagewrite_extend(writer, taken + blocks_ahead(writer, taken));
+		fault_point("pagewrite: grow");
 		pg_write_barrier();
 		pg_atomic_write_u32(&shared->size, writer->eof);
 	}
 	UnlockRelationForExtension(writer->index, ExclusiveLock);
 }
 
-static const BtChunk no_blocks = {0, 0};
+static const PageChunk no_blocks = {0, 0};
 
 /* Exchange a chunk for shared->returned.  Either chunk may be empty. */
-static BtChunk
-exchange_returned(BtFileShared *shared, BtChunk chunk)
+static PageChunk
+exchange_returned(PageFileShared *shared, PageChunk chunk)
 {
 	uint64		old;
 
@@ -169,7 +169,7 @@ exchange_returned(BtFileShared *shared, BtChunk chunk)
 }
 
 void
-btwrite_return_chunk(BtWriter *writer)
+pagewrite_return_chunk(PageWriter *writer)
 {
 	if (writer->chunk.next < writer->chunk.end)
 		writer->chunk = exchange_returned(writer->shared, writer->chunk);
@@ -180,9 +180,9 @@ btwrite_return_chunk(BtWriter *writer)
  * participants add to it before this process's error reaches them.
  */
 static void
-get_chunk(BtWriter *writer)
+get_chunk(PageWriter *writer)
 {
-	BtFileShared *shared = writer->shared;
+	PageFileShared *shared = writer->shared;
 	uint32		size;
 	uint64		end;
 
@@ -203,7 +203,7 @@ get_chunk(BtWriter *writer)
 				 errmsg("cannot extend file \"%s\" beyond %u blocks",
 						RelationGetRelationName(writer->index),
 						InvalidBlockNumber)));
-	fault_point("btwrite: chunk");
+	fault_point("pagewrite: chunk");
 	grow_file(writer, (BlockNumber) end);
 
 	writer->chunk.next = (BlockNumber) (end - size);
@@ -211,7 +211,7 @@ get_chunk(BtWriter *writer)
 }
 
 BlockNumber
-btwrite_get_block(BtWriter *writer)
+pagewrite_get_block(PageWriter *writer)
 {
 	while (writer->nspare > 0)
 	{
@@ -223,23 +223,23 @@ btwrite_get_block(BtWriter *writer)
 	if (writer->alone)			/* smgrextend() limits the file's size */
 		return (BlockNumber)
 			pg_atomic_fetch_add_u64(&writer->shared->nblocks, 1);
-	if (btwrite_needs_chunk(writer))
+	if (pagewrite_needs_chunk(writer))
 		get_chunk(writer);
 	return writer->chunk.next++;
 }
 
 void
-btwrite_page(BtWriter *writer, Page page, BlockNumber blkno)
+pagewrite_page(PageWriter *writer, Page page, BlockNumber blkno)
 {
 	writer->pages[writer->npages] = page;
 	writer->blknos[writer->npages] = blkno;
-	if (++writer->npages == BTWRITE_BATCH)
-		btwrite_flush(writer);
+	if (++writer->npages == PAGEWRITE_BATCH)
+		pagewrite_flush(writer);
 }
 
 /* Close the open segment, if there is one: see segment_close. */
 static void
-close_segment(BtWriter *writer)
+close_segment(PageWriter *writer)
 {
 	if (!segment_close(&writer->segment))
 		ereport(ERROR,
@@ -249,7 +249,7 @@ close_segment(BtWriter *writer)
 }
 
 int64
-btwrite_end(BtWriter *writer)
+pagewrite_end(PageWriter *writer)
 {
 	close_segment(writer);
 	return writer->pages_written;
@@ -264,20 +264,20 @@ btwrite_end(BtWriter *writer)
  */
 #ifdef PT_SMGR_WRITES_VECTORS
 static void
-write_in_segment(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
+write_in_segment(PageWriter *writer, const Page *pages, BlockNumber blkno, int n)
 {
 	smgrwritev(RelationGetSmgr(writer->index), MAIN_FORKNUM, blkno,
 			   (const void **) pages, n, true);
 }
 #else
-StaticAssertDecl(BTWRITE_BATCH <= PG_IOV_MAX, "too many pages for one call");
+StaticAssertDecl(PAGEWRITE_BATCH <= PG_IOV_MAX, "too many pages for one call");
 
 static void
-write_in_segment(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
+write_in_segment(PageWriter *writer, const Page *pages, BlockNumber blkno, int n)
 {
 	OpenSegment *segment = &writer->segment;
 	off_t		offset = (off_t) (blkno % RELSEG_SIZE) * BLCKSZ;
-	struct iovec parts[BTWRITE_BATCH];
+	struct iovec parts[PAGEWRITE_BATCH];
 	ssize_t		written;
 
 	if (segment->is_open && segment->number != blkno / RELSEG_SIZE)
@@ -317,7 +317,7 @@ write_in_segment(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
  * read as zeroes until a participant writes them.
  */
 static void
-write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
+write_neighbours(PageWriter *writer, const Page *pages, BlockNumber blkno, int n)
 {
 	SMgrRelation reln = RelationGetSmgr(writer->index);
 
@@ -338,16 +338,16 @@ write_neighbours(BtWriter *writer, const Page *pages, BlockNumber blkno, int n)
 	}
 }
 
-/* Write the pages to their blocks, without fsync requests: see btwrite_sync. */
+/* Write the pages to their blocks, without fsync requests: see pagewrite_sync. */
 static void
-write_pages(BtWriter *writer)
+write_pages(PageWriter *writer)
 {
 	const BlockNumber *blknos = writer->blknos;
 	int			i = 0;
 
 	for (int n = 0; n < writer->npages; n++)
 		PageSetChecksum(writer->pages[n], blknos[n]);
-	fault_point("btwrite: write");
+	fault_point("pagewrite: write");
 	while (i < writer->npages)
 	{
 		int			n = 1;
@@ -382,7 +382,7 @@ write_pages(BtWriter *writer)
  * also see the written pages.  pg_memory_barrier() alone would not ensure this.
  */
 static void
-log_and_write_pages(BtWriter *writer)
+log_and_write_pages(PageWriter *writer)
 {
 	XLogRecPtr	first_end;		/* end of the pages' first WAL record */
 
@@ -394,18 +394,18 @@ log_and_write_pages(BtWriter *writer)
 		/* the WAL writer writes and syncs the records in the background */
 		XLogSetAsyncXactLSN(PageGetLSN(writer->pages[writer->npages - 1]));
 		write_pages(writer);
-		fault_point("btwrite: written");
+		fault_point("pagewrite: written");
 		pg_memory_barrier();
 	} while (first_end <= GetRedoRecPtr());
 }
 
 void
-btwrite_flush(BtWriter *writer)
+pagewrite_flush(PageWriter *writer)
 {
 	if (writer->npages == 0)
 		return;
 
-	fault_point("btwrite: log");
+	fault_point("pagewrite: log");
 	diskspace_take_relation(&writer->guard, writer->index,
 							(Size) writer->npages * BLCKSZ);
 	if (writer->shared->use_wal)
@@ -418,12 +418,12 @@ btwrite_flush(BtWriter *writer)
 	writer->pages_written += writer->npages;
 	pace_point();
 	for (int i = 0; i < writer->npages; i++)
-		btwrite_release_buffer(writer, writer->pages[i]);
+		pagewrite_release_buffer(writer, writer->pages[i]);
 	writer->npages = 0;
 }
 
 void
-btwrite_extend(BtWriter *writer, BlockNumber end)
+pagewrite_extend(PageWriter *writer, BlockNumber end)
 {
 	SMgrRelation reln = RelationGetSmgr(writer->index);
 	Page		zero;
@@ -432,30 +432,30 @@ btwrite_extend(BtWriter *writer, BlockNumber end)
 	if (writer->eof >= end)
 		return;
 	/* an all-zero page has no checksum; each block is logged later */
-	zero = btwrite_get_buffer(writer);
+	zero = pagewrite_get_buffer(writer);
 	memset(zero, 0, BLCKSZ);
-	/* complete each segment before the next one: see btwrite.h */
+	/* complete each segment before the next one: see pagewrite.h */
 	last = (writer->eof / RELSEG_SIZE + 1) * RELSEG_SIZE - 1;
 	for (; last < end - 1; last += RELSEG_SIZE)
 		smgrextend(reln, MAIN_FORKNUM, last, (char *) zero, true);
 	smgrextend(reln, MAIN_FORKNUM, end - 1, (char *) zero, true);
-	btwrite_release_buffer(writer, zero);
+	pagewrite_release_buffer(writer, zero);
 	writer->eof = end;
 }
 
 static int
 compare_chunks(const void *a, const void *b)
 {
-	BlockNumber next_a = ((const BtChunk *) a)->next;
-	BlockNumber next_b = ((const BtChunk *) b)->next;
+	BlockNumber next_a = ((const PageChunk *) a)->next;
+	BlockNumber next_b = ((const PageChunk *) b)->next;
 
 	return (next_a > next_b) - (next_a < next_b);
 }
 
 void
-btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks)
+pagewrite_take_over(PageWriter *writer, PageChunk *chunks, int nchunks)
 {
-	BtFileShared *shared = writer->shared;
+	PageFileShared *shared = writer->shared;
 
 	if (!writer->alone)
 	{
@@ -468,38 +468,37 @@ btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks)
 		chunks[nchunks++].end = writer->eof;
 		chunks[nchunks++] = exchange_returned(shared, no_blocks);
 	}
-	qsort(chunks, nchunks, sizeof(BtChunk), compare_chunks);
+	qsort(chunks, nchunks, sizeof(PageChunk), compare_chunks);
 	writer->spare = chunks;
 	writer->nspare = nchunks;
 }
 
 void
-btwrite_retire_spare(BtWriter *writer)
+pagewrite_retire_spare(PageWriter *writer, void (*make_deleted) (Page page))
 {
 	bool		retired = false;
 
-	fault_point("btwrite: left-over blocks");
+	fault_point("pagewrite: left-over blocks");
 
 	/* write the pages first: the free space map must not list zeroed blocks */
 	for (int i = 0; i < writer->nspare; i++)
 	{
-		BtChunk    *chunk = &writer->spare[i];
+		PageChunk  *chunk = &writer->spare[i];
 
 		for (BlockNumber blk = chunk->next; blk < chunk->end; blk++)
 		{
-			Page		page = btwrite_get_buffer(writer);
+			Page		page = pagewrite_get_buffer(writer);
 
-			_bt_pageinit(page, BLCKSZ);
-			BTPageSetDeleted(page, FirstNormalFullTransactionId);
-			btwrite_page(writer, page, blk);
+			make_deleted(page);
+			pagewrite_page(writer, page, blk);
 			retired = true;
 		}
 	}
-	btwrite_flush(writer);
+	pagewrite_flush(writer);
 
 	for (int i = 0; i < writer->nspare; i++)
 	{
-		BtChunk    *chunk = &writer->spare[i];
+		PageChunk  *chunk = &writer->spare[i];
 
 		for (; chunk->next < chunk->end; chunk->next++)
 			RecordFreeIndexPage(writer->index, chunk->next);
@@ -518,7 +517,7 @@ btwrite_retire_spare(BtWriter *writer)
  * compares the redo pointers and before it registers the file.
  */
 static bool
-register_logged_file(BtWriter *writer)
+register_logged_file(PageWriter *writer)
 {
 	bool		registered = false;
 
@@ -531,14 +530,14 @@ register_logged_file(BtWriter *writer)
 }
 
 void
-btwrite_sync(BtWriter *writer)
+pagewrite_sync(PageWriter *writer)
 {
 	bool		registered;
 	BlockNumber size = RelationGetNumberOfBlocks(writer->index);
 	uint64		taken = pg_atomic_read_u64(&writer->shared->nblocks);
 
 	Assert(writer->alone && writer->npages == 0);
-	fault_point("btwrite: sync");
+	fault_point("pagewrite: sync");
 	if (size != taken || size != writer->eof)
 		elog(ERROR, "relation \"%s\" has %u blocks where %llu were expected",
 			 RelationGetRelationName(writer->index), size,

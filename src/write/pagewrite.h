@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
- * btwrite.h
+ * pagewrite.h
  *	  Writes the finished pages of a new index file: blocks, WAL, durability.
  *
- * One or several participants write to the same file.  Each has a BtWriter, and
- * they share a BtFileShared, which may be in dynamic shared memory.
+ * One or several participants write to the same file.  Each has a PageWriter, and
+ * they share a PageFileShared, which may be in dynamic shared memory.
  * Participants log pages in batches and write them without locks, bypassing
  * shared buffers.
  *
@@ -28,15 +28,15 @@
  * use the leaves that they filled and the number of tuples not loaded yet.  The
  * file grows ahead only by the blocks that the fullest possible leaves would
  * take.  A participant that ends early returns its unused blocks.
- * btwrite_take_over() makes the leader the only writer and gives it the
+ * pagewrite_take_over() makes the leader the only writer and gives it the
  * left-over blocks.  Upper levels use these blocks first.  The leader turns the
  * rest, rarely more than a few blocks, into deleted pages in the free space
  * map.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PTSORT_BTWRITE_H
-#define PTSORT_BTWRITE_H
+#ifndef PTSORT_PAGEWRITE_H
+#define PTSORT_PAGEWRITE_H
 
 #include "access/xlogdefs.h"
 #include "limit/diskspace.h"
@@ -47,13 +47,13 @@
 #include "utils/rel.h"
 
 /* Number of pages that a writer logs and writes at a time. */
-#define BTWRITE_BATCH	32
+#define PAGEWRITE_BATCH	32
 
 /*
- * BtFileShared: state that the participants share, as plain data and atomics.
+ * PageFileShared: state that the participants share, as plain data and atomics.
  * The leader initializes the struct before any participant writes.
  */
-typedef struct BtFileShared
+typedef struct PageFileShared
 {
 	XLogRecPtr	redo;			/* redo pointer before any page is logged */
 	bool		use_wal;		/* RelationNeedsWAL() in the leader */
@@ -62,112 +62,113 @@ typedef struct BtFileShared
 	pg_atomic_uint32 size;		/* file size in blocks, if there are several
 								 * writers; set under the extension lock */
 	pg_atomic_uint64 returned;	/* a returned chunk, or 0 */
-} BtFileShared;
+} PageFileShared;
 
-/* BtChunk: consecutive blocks, from 'next' to 'end' - 1. */
-typedef struct BtChunk
+/* PageChunk: consecutive blocks, from 'next' to 'end' - 1. */
+typedef struct PageChunk
 {
 	BlockNumber next;
 	BlockNumber end;
-} BtChunk;
+} PageChunk;
 
-typedef struct BtWriter
+typedef struct PageWriter
 {
 	Relation	index;
-	BtFileShared *shared;
+	PageFileShared *shared;
 	MemoryContext cxt;			/* contains the page buffers */
 	bool		alone;			/* true for the only writer, which extends the
 								 * file block by block */
 	BlockNumber eof;			/* only writer: size of the file in blocks */
-	BtChunk		chunk;			/* this writer's unused blocks */
+	PageChunk	chunk;			/* this writer's unused blocks */
 	BlockNumber to_come;		/* estimate by the caller: blocks that all
 								 * participants will still take */
 	BlockNumber at_least;		/* minimum of to_come */
 
-	BtChunk    *spare;			/* only writer: all left-over chunks */
+	PageChunk  *spare;			/* only writer: all left-over chunks */
 	int			nspare;
 
 	int			npages;			/* finished pages that are not written yet */
-	Page		pages[BTWRITE_BATCH];
-	BlockNumber blknos[BTWRITE_BATCH];
+	Page		pages[PAGEWRITE_BATCH];
+	BlockNumber blknos[PAGEWRITE_BATCH];
 	Page		free;			/* list of free page buffers; each begins with
 								 * the address of the next one */
 	OpenSegment segment;		/* open segment of the file; used before 17 */
 	SpaceGuard	guard;			/* free space that the writer took */
 	int64		pages_written;
-} BtWriter;
+} PageWriter;
 
 /*
- * btwrite_init_shared prepares *shared for 'nparticipants' processes that will
+ * pagewrite_init_shared prepares *shared for 'nparticipants' processes that will
  * write the empty file of 'rel'.  The leader calls it before the workers start.
  */
-extern void btwrite_init_shared(BtFileShared *shared, Relation rel,
-								int nparticipants);
+extern void pagewrite_init_shared(PageFileShared *shared, Relation rel,
+								  int nparticipants);
 
-/* btwrite_begin sets up a writer with buffers in the current memory context. */
-extern void btwrite_begin(BtWriter *writer, BtFileShared *shared,
-						  Relation index);
+/* pagewrite_begin sets up a writer with buffers in the current memory context. */
+extern void pagewrite_begin(PageWriter *writer, PageFileShared *shared,
+							Relation index);
 
 /*
- * btwrite_end closes the file; call it even if the build starts over.  Returns
+ * pagewrite_end closes the file; call it even if the build starts over.  Returns
  * the number of pages that this writer wrote.
  */
-extern int64 btwrite_end(BtWriter *writer);
+extern int64 pagewrite_end(PageWriter *writer);
 
 /* Get a page buffer, with undefined contents; release an unwritten buffer. */
-extern Page btwrite_get_buffer(BtWriter *writer);
-extern void btwrite_release_buffer(BtWriter *writer, Page page);
+extern Page pagewrite_get_buffer(PageWriter *writer);
+extern void pagewrite_release_buffer(PageWriter *writer, Page page);
 
 /*
- * btwrite_needs_chunk returns true if btwrite_get_block will use the to_come
+ * pagewrite_needs_chunk returns true if pagewrite_get_block will use the to_come
  * and at_least fields of the writer.
  */
 static inline bool
-btwrite_needs_chunk(const BtWriter *writer)
+pagewrite_needs_chunk(const PageWriter *writer)
 {
 	return !writer->alone && writer->chunk.next == writer->chunk.end;
 }
 
-/* btwrite_get_block returns the next block to use in the file. */
-extern BlockNumber btwrite_get_block(BtWriter *writer);
+/* pagewrite_get_block returns the next block to use in the file. */
+extern BlockNumber pagewrite_get_block(PageWriter *writer);
 
 /*
- * btwrite_return_chunk makes the rest of the writer's chunk available to other
+ * pagewrite_return_chunk makes the rest of the writer's chunk available to other
  * participants.  In exchange, the writer may get another chunk, which the
- * caller must pass to btwrite_take_over().
+ * caller must pass to pagewrite_take_over().
  */
-extern void btwrite_return_chunk(BtWriter *writer);
+extern void pagewrite_return_chunk(PageWriter *writer);
 
 /*
- * btwrite_page takes ownership of a finished page and writes it to block
+ * pagewrite_page takes ownership of a finished page and writes it to block
  * 'blkno', now or later.
  */
-extern void btwrite_page(BtWriter *writer, Page page, BlockNumber blkno);
+extern void pagewrite_page(PageWriter *writer, Page page, BlockNumber blkno);
 
 /*
- * btwrite_extend extends the file from writer->eof to 'end' blocks.  No other
+ * pagewrite_extend extends the file from writer->eof to 'end' blocks.  No other
  * process may extend the file during the call.
  */
-extern void btwrite_extend(BtWriter *writer, BlockNumber end);
+extern void pagewrite_extend(PageWriter *writer, BlockNumber end);
 
-/* btwrite_flush logs and writes the pages that btwrite_page() collected. */
-extern void btwrite_flush(BtWriter *writer);
+/* pagewrite_flush logs and writes the pages that pagewrite_page() collected. */
+extern void pagewrite_flush(PageWriter *writer);
 
 /*
- * btwrite_take_over makes 'writer' the only writer.  After all other writers
- * ended, call it with the left-over chunks.  btwrite_get_block() then uses
- * these chunks first.  btwrite_take_over sorts 'chunks'.  This array must
+ * pagewrite_take_over makes 'writer' the only writer.  After all other writers
+ * ended, call it with the left-over chunks.  pagewrite_get_block() then uses
+ * these chunks first.  pagewrite_take_over sorts 'chunks'.  This array must
  * outlive the writer and have room for two more chunks.
  */
-extern void btwrite_take_over(BtWriter *writer, BtChunk *chunks, int nchunks);
+extern void pagewrite_take_over(PageWriter *writer, PageChunk *chunks, int nchunks);
 
 /*
- * btwrite_retire_spare turns left-over blocks into deleted pages that inserts
- * can recycle immediately.
+ * pagewrite_retire_spare turns left-over blocks into deleted pages that inserts
+ * can recycle immediately; make_deleted initializes these pages.
  */
-extern void btwrite_retire_spare(BtWriter *writer);
+extern void pagewrite_retire_spare(PageWriter *writer,
+								   void (*make_deleted) (Page page));
 
-/* btwrite_sync, called last, makes the file survive a crash after commit. */
-extern void btwrite_sync(BtWriter *writer);
+/* pagewrite_sync, called last, makes the file survive a crash after commit. */
+extern void pagewrite_sync(PageWriter *writer);
 
-#endif							/* PTSORT_BTWRITE_H */
+#endif							/* PTSORT_PAGEWRITE_H */

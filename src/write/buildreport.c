@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
- * btreport.c
- *	  Reports of index builds and table copies; see btreport.h.
+ * buildreport.c
+ *	  Reports of index builds and table copies; see buildreport.h.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include "btree/btreport.h"
+#include "write/buildreport.h"
 #include "key/key.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -16,17 +16,17 @@
 
 bool		ptsort_log_build = false;
 
-/* the session's last reports, by BtReportKind, in TopMemoryContext */
-static BtBuildReport *last_reports[BT_REPORT_COPY + 1];
+/* the session's last reports, by BuildReportKind, in TopMemoryContext */
+static BuildReport *last_reports[BUILD_REPORT_COPY + 1];
 
 int
-btreport_log_level(void)
+buildreport_log_level(void)
 {
 	return ptsort_log_build ? LOG_SERVER_ONLY : DEBUG1;
 }
 
 const char *
-btreport_count(const Team *team)
+buildreport_count(const Team *team)
 {
 	return psprintf(ngettext("%d participant", "%d participants",
 							 team->participants), team->participants);
@@ -47,17 +47,17 @@ describe_key(Relation index)
 }
 
 const char *
-btreport_describe(const Team *team, const char *source, Relation index)
+buildreport_describe(const Team *team, const char *source, Relation index)
 {
 	int64		least = (int64) team->participants * PTSORT_MIN_BUDGET;
 
-	return psprintf("%s, %s, %s, %lld kB", btreport_count(team), source,
+	return psprintf("%s, %s, %s, %lld kB", buildreport_count(team), source,
 					describe_key(index),
 					(long long) Max(team->budget, least) / 1024);
 }
 
 static void
-forget(BtReportKind kind)
+forget(BuildReportKind kind)
 {
 	if (last_reports[kind] != NULL)
 		pfree(last_reports[kind]);
@@ -65,14 +65,14 @@ forget(BtReportKind kind)
 }
 
 void
-btreport_publish(BtReportKind kind, Relation index, const Team *team,
-				 bool scanned_before)
+buildreport_publish(BuildReportKind kind, Relation index, const Team *team,
+					bool scanned_before)
 {
 	Size		slots = mul_size(team->launched + 1, sizeof(TeamSlot));
-	BtBuildReport *report;
+	BuildReport *report;
 
 	report = MemoryContextAllocZero(TopMemoryContext,
-									add_size(offsetof(BtBuildReport,
+									add_size(offsetof(BuildReport,
 													  participants),
 											 slots));
 	/* do not use GetUserId(): the server runs builds as the table's owner */
@@ -86,10 +86,10 @@ btreport_publish(BtReportKind kind, Relation index, const Team *team,
 	last_reports[kind] = report;
 }
 
-const BtBuildReport *
-btreport_last(BtReportKind kind)
+const BuildReport *
+buildreport_last(BuildReportKind kind)
 {
-	const BtBuildReport *report = last_reports[kind];
+	const BuildReport *report = last_reports[kind];
 
 	if (report == NULL ||
 		report->session_user != GetSessionUserId() ||
@@ -99,8 +99,8 @@ btreport_last(BtReportKind kind)
 }
 
 void
-btreport_forget(void)
+buildreport_forget(void)
 {
-	forget(BT_REPORT_BUILD);
-	forget(BT_REPORT_COPY);
+	forget(BUILD_REPORT_BUILD);
+	forget(BUILD_REPORT_COPY);
 }

@@ -1,0 +1,200 @@
+/*-------------------------------------------------------------------------
+ *
+ * gistbuild.c
+ *	  ptsort's GiST build: combines the scan, the sort and the load.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/gist_private.h"
+#include "write/buildreport.h"
+#include "commands/progress.h"
+#include "debug.h"
+#include "gist/gistbuild.h"
+#include "gist/gistload.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "sort/tuplesort.h"
+#include "team/build.h"
+#include "util.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "variant/variants.h"
+
+/* GistBuild: a build, in one of its processes. */
+typedef struct GistBuild
+{
+	Build		base;			/* must be first */
+	BuildInfo	info;			/* leader */
+	GistLoad   *load;			/* leader: kept until all loads end */
+	const char *source;
+	bool		started;
+} GistBuild;
+
+extern PGDLLEXPORT void ptsort_gistbuild_worker_main(dsm_segment *segment,
+													 shm_toc *toc);
+
+bool
+gistbuild_is_sorted(Relation index)
+{
+	GiSTOptions *options = (GiSTOptions *) index->rd_options;
+
+	if (options != NULL && options->buffering_mode == GIST_OPTION_BUFFERING_ON)
+		return false;
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		if (!OidIsValid(index_getprocid(index, i + 1, GIST_SORTSUPPORT_PROC)))
+			return false;
+	}
+	return true;
+}
+
+static void
+gistbuild_open(Team *team)
+{
+	build_open(team);
+	team->slices = true;
+}
+
+static PtSort *
+gistbuild_begin(Team *team, const PtSortOptions *options)
+{
+	GistBuild  *self = (GistBuild *) team;
+
+	if (team->is_leader && !self->started)
+		ereport(buildreport_log_level(),
+				(errmsg("ptsort: building index \"%s\": %s, %s, GiST, %lld kB",
+						RelationGetRelationName(self->base.index),
+						buildreport_count(team), self->source,
+						(long long) team->budget / 1024)));
+	self->started = true;
+	return variant_begin_gist(self->base.index, options);
+}
+
+/* IndexBuildCallback */
+static void
+gistbuild_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+			  bool alive, void *sort)
+{
+	variant_put_gist(sort, tid, values, isnull);
+}
+
+static void
+gistbuild_fill(Team *team)
+{
+	GistBuild  *self = (GistBuild *) team;
+	HeapScanTarget target = {
+		.index = self->base.index,
+		.index_info = self->base.index_info,
+		.callback = gistbuild_put,
+		.state = team->sort
+	};
+
+	build_scan(&self->base, &target, 1);
+}
+
+static void
+report_tuples(const Team *team, GistLoad *load)
+{
+	int64		done = gistload_report(load);
+
+	CHECK_FOR_INTERRUPTS();
+	if (team->is_leader)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
+}
+
+static void
+gistbuild_load(Team *team)
+{
+	GistBuild  *self = (GistBuild *) team;
+	GistLoad   *load = gistload_begin(&self->base);
+	int			slice;
+	uint32		n = 0;
+	IndexTuple	tuple;
+
+	while (sort_next_slice(team->sort, &slice))
+	{
+		gistload_begin_slice(load, slice);
+		while ((tuple = variant_get_gist(team->sort)) != NULL)
+		{
+			gistload_add(load, tuple);
+			if (++n % BUILDREPORT_STEP == 0)
+				report_tuples(team, load);
+		}
+		report_tuples(team, load);
+		gistload_end_slice(load);
+	}
+	if (team->is_leader)
+		self->load = load;
+	else
+		team->slot->pages = gistload_end(load);
+}
+
+static const TeamKind gistbuild_kind = {
+	.open = gistbuild_open,
+	.close = build_close,
+	.begin = gistbuild_begin,
+	.fill = gistbuild_fill,
+	.read = gistbuild_load,
+	.shared_size = gistload_shared_size,
+	.shared_init = gistload_shared_init,
+	.enter_phase = build_enter_phase
+};
+
+void
+ptsort_gistbuild_worker_main(dsm_segment *segment, shm_toc *toc)
+{
+	GistBuild	self = {.base.team.kind = &gistbuild_kind};
+
+	team_serve(&self.base.team, segment, toc);
+}
+
+IndexBuildResult *
+gistbuild_build(Relation heap, Relation index, IndexInfo *index_info,
+				int workers, const char *source)
+{
+	PtParallelRequest what = {
+		.table = heap,
+		.index = index,
+		.index_info = index_info,
+		.budget = (int64) maintenance_work_mem * 1024,
+		.progress = true
+	};
+	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context = AllocSetContextCreate(caller, "ptsort build",
+												  ALLOCSET_DEFAULT_SIZES);
+	GistBuild  *self;
+	Team	   *team;
+	instr_time	start;
+
+	if (RelationGetNumberOfBlocks(index) != 0)
+		elog(ERROR, "index \"%s\" already contains data",
+			 RelationGetRelationName(index));
+	INSTR_TIME_SET_CURRENT(start);
+	MemoryContextSwitchTo(context);
+	self = palloc0(sizeof(GistBuild));
+	team = &self->base.team;
+	build_init(&self->base, &gistbuild_kind, &what, &self->info,
+			   sizeof(self->info));
+	self->source = source;
+	team->worker_main = "ptsort_gistbuild_worker_main";
+	team->slices = true;
+	build_run(&self->base, workers);
+	build_check(&self->base, "gistbuild_load");
+	report_tuples(team, self->load);
+	team->slot->pages = gistload_finish(self->load);
+	team_finish(team);
+	ereport(buildreport_log_level(),
+			(errmsg("ptsort: built index \"%s\": %s, %.0f tuples, %.1f ms",
+					RelationGetRelationName(index), buildreport_count(team),
+					self->base.index_tuples, pt_ms_since(start))));
+	buildreport_publish(BUILD_REPORT_BUILD, index, team, false);
+	result->heap_tuples = self->base.heap_tuples;
+	result->index_tuples = self->base.index_tuples;
+	team_leave(team);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+	return result;
+}

@@ -1,0 +1,27 @@
+/*-------------------------------------------------------------------------
+ *
+ * gistbuild.h
+ *	  ptsort's sorted GiST build, which replaces the server's gistbuild().
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_GISTBUILD_H
+#define PTSORT_GISTBUILD_H
+
+#include "compat.h"
+
+#include "access/genam.h"
+#include "nodes/execnodes.h"
+#include "utils/relcache.h"
+
+/*
+ * gistbuild_is_sorted returns true if the server would build the index by
+ * sorting: all key columns have sort support, and buffering is not on.
+ */
+extern bool gistbuild_is_sorted(Relation index);
+
+extern IndexBuildResult *gistbuild_build(Relation heap, Relation index,
+										 IndexInfo *index_info, int workers,
+										 const char *source);
+
+#endif							/* PTSORT_GISTBUILD_H */

@@ -1,0 +1,432 @@
+/*-------------------------------------------------------------------------
+ *
+ * gistload.c
+ *	  Loads a GiST index from sorted tuples; see gistload.h.
+ *
+ * The levels obey the rules of gist_indexsortbuild_levelstate_add and _flush
+ * (gistbuild.c in the server).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <fcntl.h>
+
+#include "access/gist_private.h"
+#include "write/pagewrite.h"
+#include "debug.h"
+#include "gist/gistload.h"
+#include "miscadmin.h"
+#include "sort/shared.h"
+#include "sort/tuplesort.h"
+#include "storage/buffile.h"
+#include "util.h"
+#include "utils/memutils.h"
+
+/* Pages of a level that picksplit divides (GIST_SORTED_BUILD_PAGE_NUM) */
+#define PAGES			4
+
+/* GistLoadShared: the shared block; a PageChunk for each participant follows. */
+typedef struct GistLoadShared
+{
+	PageFileShared file;
+	pg_atomic_uint64 tuples;	/* that all participants reported */
+	int			nslices;
+	PageChunk	rest[FLEXIBLE_ARRAY_MEMBER];
+} GistLoadShared;
+
+/* GistLevel: a level of this participant's tree. */
+typedef struct GistLevel
+{
+	bool		is_leaf;
+	int			npages;			/* pages in use */
+	Page		pages[PAGES];
+	BlockNumber last;			/* last page of the level; 0: none */
+	struct GistLevel *parent;	/* NULL until it exists */
+} GistLevel;
+
+struct GistLoad
+{
+	GistLoadShared *shared;
+	Relation	index;
+	int			participant;
+	SharedFileSet *fileset;		/* files of lists; NULL: sole participant */
+	BufFile    *list;			/* list of the current slice's leaves */
+	MemoryContext cxt;
+	GISTSTATE  *gist;
+	PageWriter	writer;
+	GistLevel  *leaf;
+	int64		all_tuples;		/* tuples expected from all participants */
+	int64		tuples;			/* tuples that this participant added */
+	int64		reported;
+	int64		written;		/* pages that this participant made */
+};
+
+
+/*
+ * The shared block
+ */
+
+Size
+gistload_shared_size(Team *team, int processes, int slices)
+{
+	return add_size(offsetof(GistLoadShared, rest),
+					mul_size(processes + 2, sizeof(PageChunk)));
+}
+
+void
+gistload_shared_init(Team *team, int processes, int slices)
+{
+	GistLoadShared *shared = team->shared;
+
+	pagewrite_init_shared(&shared->file, ((Build *) team)->index, processes);
+	/* reserve the root's block */
+	pg_atomic_write_u64(&shared->file.nblocks, GIST_ROOT_BLKNO + 1);
+	pg_atomic_init_u64(&shared->tuples, 0);
+	shared->nslices = slices;
+	memset(shared->rest, 0, (processes + 2) * sizeof(PageChunk));
+}
+
+
+/*
+ * Levels
+ */
+
+static void level_add(GistLoad *load, GistLevel *level, IndexTuple tuple);
+
+static GistLevel *
+level_create(GistLoad *load, bool is_leaf)
+{
+	GistLevel  *level = MemoryContextAllocZero(load->cxt, sizeof(GistLevel));
+
+	level->is_leaf = is_leaf;
+	return level;
+}
+
+static GistLevel *
+level_above(GistLoad *load, GistLevel *level)
+{
+	if (level->parent == NULL)
+		level->parent = level_create(load, false);
+	return level->parent;
+}
+
+/* Begin the level's next page. */
+static Page
+begin_page(GistLoad *load, GistLevel *level)
+{
+	Page	   *page = &level->pages[level->npages++];
+
+	if (*page == NULL)
+		*page = MemoryContextAlloc(load->cxt, BLCKSZ);
+	gistinitpage(*page, level->is_leaf ? F_LEAF : 0);
+	return *page;
+}
+
+/* Returns all tuples of the level's pages. */
+static IndexTuple *
+level_tuples(const GistLevel *level, int *n)
+{
+	IndexTuple *tuples = gistextractpage(level->pages[0], n);
+
+	for (int i = 1; i < level->npages; i++)
+	{
+		int			more;
+		IndexTuple *added = gistextractpage(level->pages[i], &more);
+
+		tuples = gistjoinvector(tuples, n, added, more);
+	}
+	return tuples;
+}
+
+/* Divide the tuples of the level's pages into well-shaped pages. */
+static SplitPageLayout *
+divide(const GistLoad *load, const GistLevel *level)
+{
+	SplitPageLayout *layout;
+	int			n;
+	IndexTuple *tuples = level_tuples(level, &n);
+
+	if (level->npages > 1)
+		return gistSplit(load->index, level->pages[0], tuples, n, load->gist);
+	layout = palloc0(sizeof(SplitPageLayout));
+	layout->itup = gistunion(load->index, tuples, n, load->gist);
+	layout->list = gistfillitupvec(tuples, n, &layout->lenlist);
+	layout->block.num = n;
+	return layout;
+}
+
+/* Tell the writer how many blocks all participants will still take. */
+static void
+estimate_blocks(GistLoad *load)
+{
+	double		mean = (double) load->tuples / Max(load->written, 1);
+	int64		done = Max(pg_atomic_read_u64(&load->shared->tuples),
+						   (uint64) load->tuples);
+
+	load->writer.to_come = (BlockNumber)
+		(Max(load->all_tuples - done, 0) / Max(mean, 1));
+	load->writer.at_least = load->writer.to_come / 2;
+}
+
+/* Write a page of a layout; store its block in the page's union. */
+static void
+write_page(GistLoad *load, GistLevel *level, SplitPageLayout *layout)
+{
+	Page		page = pagewrite_get_buffer(&load->writer);
+	char	   *data = (char *) layout->list;
+	BlockNumber block;
+
+	gistinitpage(page, level->is_leaf ? F_LEAF : 0);
+	for (int i = 0; i < layout->block.num; i++)
+	{
+		Size		size = IndexTupleSize((IndexTuple) data);
+
+		if (PageAddItem(page, (Item) data, size, i + FirstOffsetNumber, false,
+						false) == InvalidOffsetNumber)
+			elog(ERROR, "failed to add item to index page in \"%s\"",
+				 RelationGetRelationName(load->index));
+		data += size;
+	}
+	if (pagewrite_needs_chunk(&load->writer))
+		estimate_blocks(load);
+	block = pagewrite_get_block(&load->writer);
+	ItemPointerSetBlockNumber(&layout->itup->t_tid, block);
+	if (level->last != 0)		/* as in the server, for debugging only */
+		GistPageGetOpaque(page)->rightlink = level->last;
+	level->last = block;
+	load->written++;
+	pagewrite_page(&load->writer, page, block);
+}
+
+/*
+ * The list of a slice has the downlinks of its leaves, in their order.
+ */
+
+static void
+list_name(char *name, int slice)
+{
+	snprintf(name, NAMEDATALEN, "ptsort.gist.%d", slice);
+}
+
+static void
+list_append(GistLoad *load, IndexTuple downlink)
+{
+	BufFileWrite(load->list, downlink, IndexTupleSize(downlink));
+}
+
+/* Add the downlinks of a slice's list to the lowest inner level. */
+static void
+list_add(GistLoad *load, int slice)
+{
+	IndexTuple	tuple = palloc(INDEX_SIZE_MASK + 1);
+	GistLevel  *level = level_above(load, load->leaf);
+	char		name[NAMEDATALEN];
+	BufFile    *list;
+
+	list_name(name, slice);
+	list = BufFileOpenFileSet(&load->fileset->fs, name, O_RDONLY, false);
+	for (;;)
+	{
+		BufFileReadExact(list, tuple, sizeof(IndexTupleData));
+		if (IndexTupleSize(tuple) < sizeof(IndexTupleData))
+			break;				/* the mark of the end */
+		BufFileReadExact(list, tuple + 1,
+						 IndexTupleSize(tuple) - sizeof(IndexTupleData));
+		level_add(load, level, tuple);
+		MemoryContextReset(load->gist->tempCxt);
+	}
+	BufFileClose(list);
+	pfree(tuple);
+}
+
+/* Write the level's pages, and add their unions to the level above. */
+static void
+level_flush(GistLoad *load, GistLevel *level)
+{
+	MemoryContext old = MemoryContextSwitchTo(load->gist->tempCxt);
+	SplitPageLayout *layout;
+
+	CHECK_FOR_INTERRUPTS();
+	layout = divide(load, level);
+	level->npages = 0;
+	for (; layout != NULL; layout = layout->next)
+	{
+		CHECK_FOR_INTERRUPTS();
+		write_page(load, level, layout);
+		if (level->is_leaf && load->list != NULL)
+			list_append(load, layout->itup);
+		else
+			level_add(load, level_above(load, level), layout->itup);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+static void
+level_add(GistLoad *load, GistLevel *level, IndexTuple tuple)
+{
+	Size		needed = IndexTupleSize(tuple) + sizeof(ItemIdData);
+	Page		page;
+
+	if (level->npages > 0 &&
+		PageGetFreeSpace(level->pages[level->npages - 1]) < needed &&
+		level->npages == PAGES)
+		level_flush(load, level);
+	if (level->npages == 0 ||
+		PageGetFreeSpace(level->pages[level->npages - 1]) < needed)
+		page = begin_page(load, level);
+	else
+		page = level->pages[level->npages - 1];
+	gistfillbuffer(page, &tuple, 1, InvalidOffsetNumber);
+}
+
+
+/*
+ * The load
+ */
+
+GistLoad *
+gistload_begin(const Build *build)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext,
+											  "ptsort load",
+											  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	GistLoad   *load = palloc0(sizeof(GistLoad));
+	PtSortStats stats;
+
+	load->shared = build->team.shared;
+	load->index = build->index;
+	load->participant = build->team.participant;
+	if (load->shared->file.nparticipants > 1)
+		load->fileset = shared_fileset(build->team.sort_shared);
+	load->cxt = cxt;
+	load->gist = initGISTstate(build->index);
+	load->gist->tempCxt = createTempGistContext();
+	sort_stats(build->team.sort, &stats);
+	load->all_tuples = stats.tuples;
+	pagewrite_begin(&load->writer, &load->shared->file, build->index);
+	load->leaf = level_create(load, true);
+	MemoryContextSwitchTo(old);
+	return load;
+}
+
+void
+gistload_begin_slice(GistLoad *load, int slice)
+{
+	char		name[NAMEDATALEN];
+	MemoryContext old;
+
+	if (load->fileset == NULL)
+		return;
+	old = MemoryContextSwitchTo(load->cxt);
+	list_name(name, slice);
+	load->list = BufFileCreateFileSet(&load->fileset->fs, name);
+	MemoryContextSwitchTo(old);
+}
+
+void
+gistload_end_slice(GistLoad *load)
+{
+	IndexTupleData end = {0};
+
+	if (load->list == NULL)
+		return;
+	if (load->leaf->npages > 0)
+		level_flush(load, load->leaf);
+	MemoryContextReset(load->gist->tempCxt);
+	BufFileWrite(load->list, &end, sizeof(end));
+	BufFileExportFileSet(load->list);
+	BufFileClose(load->list);
+	load->list = NULL;
+}
+
+void
+gistload_add(GistLoad *load, IndexTuple tuple)
+{
+	load->tuples++;
+	level_add(load, load->leaf, tuple);
+	if (!load->gist->tempCxt->isReset)
+		MemoryContextReset(load->gist->tempCxt);
+}
+
+int64
+gistload_report(GistLoad *load)
+{
+	int64		added = load->tuples - load->reported;
+
+	load->reported = load->tuples;
+	work_count(WORK_READ, added);
+	return (int64) pg_atomic_add_fetch_u64(&load->shared->tuples, added);
+}
+
+static int64
+end_load(GistLoad *load)
+{
+	int64		pages = pagewrite_end(&load->writer);
+
+	MemoryContextDelete(load->gist->tempCxt);
+	freeGISTstate(load->gist);
+	MemoryContextDelete(load->cxt);
+	return pages;
+}
+
+int64
+gistload_end(GistLoad *load)
+{
+	pagewrite_return_chunk(&load->writer);
+	pagewrite_flush(&load->writer);
+	load->shared->rest[load->participant] = load->writer.chunk;
+	return end_load(load);
+}
+
+/* Write the unfinished pages of all levels below the root, and the root. */
+static void
+write_root(GistLoad *load)
+{
+	GistLevel  *level = load->leaf;
+	Page		root;
+
+	if (level->parent != NULL && level->parent->npages == 0)
+		level->parent = NULL;	/* no slice has a tuple */
+	while (level->parent != NULL || level->npages > 1)
+	{
+		if (level->npages > 0)
+			level_flush(load, level);
+		level = level->parent;
+	}
+	if (level->npages == 0)		/* no tuples at all */
+		(void) begin_page(load, level);
+	root = pagewrite_get_buffer(&load->writer);
+	memcpy(root, level->pages[0], BLCKSZ);
+	pagewrite_page(&load->writer, root, GIST_ROOT_BLKNO);
+}
+
+static void
+make_deleted(Page page)
+{
+	gistinitpage(page, 0);
+	GistPageSetDeleted(page, FirstNormalFullTransactionId);
+}
+
+int64
+gistload_finish(GistLoad *load)
+{
+	PageWriter *writer = &load->writer;
+	GistLoadShared *shared = load->shared;
+	int			n = shared->file.nparticipants;
+
+	if (load->fileset != NULL)
+	{
+		shared->rest[0] = writer->chunk;
+		writer->chunk.next = writer->chunk.end;
+		pagewrite_take_over(writer, shared->rest, n);
+		for (int i = 0; i < shared->nslices; i++)
+			list_add(load, i);
+	}
+	write_root(load);
+	pagewrite_retire_spare(writer, make_deleted);
+	pagewrite_flush(writer);
+	pagewrite_sync(writer);
+	return end_load(load);
+}
