@@ -5,8 +5,8 @@
  *
  * pagewrite.h explains how to log and sync pages that bypass shared buffers,
  * and how to extend a file while other processes write to it.  Here, too,
- * processes write below the end of the file.  The exception is the process that fills the
- * first incomplete slice: only this process may extend the file.
+ * processes write below the end of the file.  The exception is the process that
+ * fills the first incomplete slice: only this process may extend the file.
  *
  *-------------------------------------------------------------------------
  */

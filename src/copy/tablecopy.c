@@ -153,8 +153,8 @@ copy_fill(Team *team)
 
 /*
  * Returns the next row version of a slice, or NULL.  Counts row versions in
- * CopyShared.written, BUILDREPORT_STEP at a time; the leader reports the count as
- * progress.
+ * CopyShared.written, BUILDREPORT_STEP at a time; the leader reports the count
+ * as progress.
  */
 static inline HeapTuple
 next_row(Copier *self)
