@@ -26,7 +26,9 @@
 /* Pages of a level that picksplit divides (GIST_SORTED_BUILD_PAGE_NUM) */
 #define PAGES			4
 
-/* GistLoadShared: the shared block; a PageChunk for each participant follows. */
+/*
+ * GistLoadShared: the shared block; a PageChunk for each participant follows.
+ */
 typedef struct GistLoadShared
 {
 	PageFileShared file;

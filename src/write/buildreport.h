@@ -25,7 +25,9 @@ typedef struct BuildReport
 	TeamSlot	participants[FLEXIBLE_ARRAY_MEMBER];
 } BuildReport;
 
-/* BuildReportKind: subject of a report; a session keeps the last of each kind. */
+/*
+ * BuildReportKind: subject of a report; a session keeps the last of each kind.
+ */
 typedef enum BuildReportKind
 {
 	BUILD_REPORT_BUILD,			/* an index build */
@@ -42,13 +44,16 @@ extern bool ptsort_log_build;
 /* buildreport_log_level returns the elevel that ptsort.log_build sets. */
 extern int	buildreport_log_level(void);
 
-/* buildreport_count returns the number of participants as text for a log line. */
+/*
+ * buildreport_count returns the number of participants as text for a log line.
+ */
 extern const char *buildreport_count(const Team *team);
 
 /*
- * buildreport_describe returns text for a start line: the number of participants,
- * the reason for the number of workers, the class of the index's sort key, and
- * the memory of all participants (at least PTSORT_MIN_BUDGET for each).
+ * buildreport_describe returns text for a start line: the number of
+ * participants, the reason for the number of workers, the class of the index's
+ * sort key, and the memory of all participants (at least PTSORT_MIN_BUDGET for
+ * each).
  */
 extern const char *buildreport_describe(const Team *team, const char *source,
 										Relation index);

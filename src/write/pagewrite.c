@@ -264,7 +264,8 @@ pagewrite_end(PageWriter *writer)
  */
 #ifdef PT_SMGR_WRITES_VECTORS
 static void
-write_in_segment(PageWriter *writer, const Page *pages, BlockNumber blkno, int n)
+write_in_segment(PageWriter *writer, const Page *pages, BlockNumber blkno,
+				 int n)
 {
 	smgrwritev(RelationGetSmgr(writer->index), MAIN_FORKNUM, blkno,
 			   (const void **) pages, n, true);
@@ -273,7 +274,8 @@ write_in_segment(PageWriter *writer, const Page *pages, BlockNumber blkno, int n
 StaticAssertDecl(PAGEWRITE_BATCH <= PG_IOV_MAX, "too many pages for one call");
 
 static void
-write_in_segment(PageWriter *writer, const Page *pages, BlockNumber blkno, int n)
+write_in_segment(PageWriter *writer, const Page *pages, BlockNumber blkno,
+				 int n)
 {
 	OpenSegment *segment = &writer->segment;
 	off_t		offset = (off_t) (blkno % RELSEG_SIZE) * BLCKSZ;
@@ -317,7 +319,8 @@ write_in_segment(PageWriter *writer, const Page *pages, BlockNumber blkno, int n
  * read as zeroes until a participant writes them.
  */
 static void
-write_neighbours(PageWriter *writer, const Page *pages, BlockNumber blkno, int n)
+write_neighbours(PageWriter *writer, const Page *pages, BlockNumber blkno,
+				 int n)
 {
 	SMgrRelation reln = RelationGetSmgr(writer->index);
 
@@ -338,7 +341,9 @@ write_neighbours(PageWriter *writer, const Page *pages, BlockNumber blkno, int n
 	}
 }
 
-/* Write the pages to their blocks, without fsync requests: see pagewrite_sync. */
+/*
+ * Write the pages to their blocks, without fsync requests: see pagewrite_sync.
+ */
 static void
 write_pages(PageWriter *writer)
 {

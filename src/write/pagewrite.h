@@ -3,8 +3,8 @@
  * pagewrite.h
  *	  Writes the finished pages of a new index file: blocks, WAL, durability.
  *
- * One or several participants write to the same file.  Each has a PageWriter, and
- * they share a PageFileShared, which may be in dynamic shared memory.
+ * One or several participants write to the same file.  Each has a PageWriter,
+ * and they share a PageFileShared, which may be in dynamic shared memory.
  * Participants log pages in batches and write them without locks, bypassing
  * shared buffers.
  *
@@ -98,19 +98,22 @@ typedef struct PageWriter
 } PageWriter;
 
 /*
- * pagewrite_init_shared prepares *shared for 'nparticipants' processes that will
- * write the empty file of 'rel'.  The leader calls it before the workers start.
+ * pagewrite_init_shared prepares *shared for 'nparticipants' processes that
+ * will write the empty file of 'rel'.  The leader calls it before the workers
+ * start.
  */
 extern void pagewrite_init_shared(PageFileShared *shared, Relation rel,
 								  int nparticipants);
 
-/* pagewrite_begin sets up a writer with buffers in the current memory context. */
+/*
+ * pagewrite_begin sets up a writer with buffers in the current memory context.
+ */
 extern void pagewrite_begin(PageWriter *writer, PageFileShared *shared,
 							Relation index);
 
 /*
- * pagewrite_end closes the file; call it even if the build starts over.  Returns
- * the number of pages that this writer wrote.
+ * pagewrite_end closes the file; call it even if the build starts over.
+ * Returns the number of pages that this writer wrote.
  */
 extern int64 pagewrite_end(PageWriter *writer);
 
@@ -119,8 +122,8 @@ extern Page pagewrite_get_buffer(PageWriter *writer);
 extern void pagewrite_release_buffer(PageWriter *writer, Page page);
 
 /*
- * pagewrite_needs_chunk returns true if pagewrite_get_block will use the to_come
- * and at_least fields of the writer.
+ * pagewrite_needs_chunk returns true if pagewrite_get_block will use the
+ * to_come and at_least fields of the writer.
  */
 static inline bool
 pagewrite_needs_chunk(const PageWriter *writer)
@@ -132,9 +135,9 @@ pagewrite_needs_chunk(const PageWriter *writer)
 extern BlockNumber pagewrite_get_block(PageWriter *writer);
 
 /*
- * pagewrite_return_chunk makes the rest of the writer's chunk available to other
- * participants.  In exchange, the writer may get another chunk, which the
- * caller must pass to pagewrite_take_over().
+ * pagewrite_return_chunk makes the rest of the writer's chunk available to
+ * other participants.  In exchange, the writer may get another chunk, which
+ * the caller must pass to pagewrite_take_over().
  */
 extern void pagewrite_return_chunk(PageWriter *writer);
 
@@ -159,7 +162,8 @@ extern void pagewrite_flush(PageWriter *writer);
  * these chunks first.  pagewrite_take_over sorts 'chunks'.  This array must
  * outlive the writer and have room for two more chunks.
  */
-extern void pagewrite_take_over(PageWriter *writer, PageChunk *chunks, int nchunks);
+extern void pagewrite_take_over(PageWriter *writer, PageChunk *chunks,
+								int nchunks);
 
 /*
  * pagewrite_retire_spare turns left-over blocks into deleted pages that inserts
