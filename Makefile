@@ -162,7 +162,7 @@ LAYERS = \
 	$(addprefix query/, \
 		sortreport sortnode) \
 	$(addprefix hook/, \
-		hook utility planworkers ambuild cluster internals api checkfunction \
+		hook utility planworkers ambuild redirect cluster internals api checkfunction \
 		limitfunction progressfunction collations forecaststatement \
 		forecastfunction module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))

@@ -516,19 +516,9 @@ pt_count_blocks_read(Relation rel, int n)
  * build_simple_rel_hook, which the planner also calls for other relations.
  */
 #if PG_VERSION_NUM >= 190000
-typedef build_simple_rel_hook_type pt_table_hook_type;
-
 #define pt_table_hook		build_simple_rel_hook
-#define PT_TABLE_HOOK_ARGUMENTS \
-	PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
-#define PT_PASS_TABLE_HOOK_ARGUMENTS	root, rel, rte
 #else
-typedef get_relation_info_hook_type pt_table_hook_type;
-
 #define pt_table_hook		get_relation_info_hook
-#define PT_TABLE_HOOK_ARGUMENTS \
-	PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel
-#define PT_PASS_TABLE_HOOK_ARGUMENTS	root, relid, inhparent, rel
 #endif
 
 /* Calls the planner's hook for a table's entry of the range table. */

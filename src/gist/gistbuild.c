@@ -35,19 +35,19 @@ typedef struct GistBuild
 extern PGDLLEXPORT void ptsort_gistbuild_worker_main(dsm_segment *segment,
 													 shm_toc *toc);
 
-bool
-gistbuild_is_sorted(Relation index)
+const char *
+gistbuild_why_not(Relation index)
 {
 	GiSTOptions *options = (GiSTOptions *) index->rd_options;
 
 	if (options != NULL && options->buffering_mode == GIST_OPTION_BUFFERING_ON)
-		return false;
+		return "GiST, buffering = on";
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 	{
 		if (!OidIsValid(index_getprocid(index, i + 1, GIST_SORTSUPPORT_PROC)))
-			return false;
+			return "GiST, a class without sort support";
 	}
-	return true;
+	return NULL;
 }
 
 static void

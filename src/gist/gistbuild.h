@@ -15,10 +15,11 @@
 #include "utils/relcache.h"
 
 /*
- * gistbuild_is_sorted returns true if the server would build the index by
- * sorting: all key columns have sort support, and buffering is not on.
+ * gistbuild_why_not returns NULL if the server would build the index by sorting:
+ * all key columns have sort support, and buffering is not on.  Otherwise it
+ * returns the reason.
  */
-extern bool gistbuild_is_sorted(Relation index);
+extern const char *gistbuild_why_not(Relation index);
 
 extern IndexBuildResult *gistbuild_build(Relation heap, Relation index,
 										 IndexInfo *index_info, int workers,

@@ -19,7 +19,7 @@ extern int	ptsort_indexes_per_scan;
 
 /* _PG_init calls each of these functions once, to install a file's hooks. */
 extern void utility_init(void);
-extern void ambuild_init(void);
+extern void redirect_init(void);
 extern void cluster_init(void);
 
 /*
@@ -33,6 +33,9 @@ extern int	utility_workers(Relation index);
  * options, and returns its number, or -1 if the list does not have the option.
  */
 extern int	utility_take_workers(List **options);
+
+/* utility_runs returns true if a statement that may build indexes runs. */
+extern bool utility_runs(void);
 
 /*
  * utility_reindexes returns true if the running statement is a REINDEX of
@@ -89,6 +92,20 @@ extern void planworkers_limit(BtBuildRequest *request, Relation heap,
 extern double planworkers_work(Relation heap, Relation index);
 extern int	planworkers_fastest(int most, double work, int teams);
 extern int	planworkers_beside_others(int most);
+
+/* ambuild_build is the ambuild of both access methods. */
+extern IndexBuildResult *ambuild_build(Relation heap, Relation index,
+									   IndexInfo *indexInfo);
+
+/* True for an index of the access method that no catalog has. */
+extern bool ambuild_is_user_index(Relation rel, Oid access_method);
+
+/*
+ * ambuild_build calls redirect_found for each index, and utility.c calls
+ * redirect_forget after each statement.
+ */
+extern void redirect_found(Oid index_oid);
+extern void redirect_forget(void);
 
 /*
  * ambuild_why_not returns the reason why the server should build the indexes of

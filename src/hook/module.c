@@ -150,7 +150,7 @@ _PG_init(void)
 {
 	define_settings();
 	utility_init();
-	ambuild_init();
+	redirect_init();
 	cluster_init();
 	siblings_init();
 	sortnode_init();

@@ -279,6 +279,8 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 	PG_FINALLY();
 	{
 		current_stmt = stmt.outer;
+		if (stmt.outer == NULL)
+			redirect_forget();
 	}
 	PG_END_TRY();
 	if (stmt.outer == NULL)
@@ -354,6 +356,12 @@ utility_workers(Relation index)
 			return request->workers;
 	}
 	return current_stmt->index_workers;
+}
+
+bool
+utility_runs(void)
+{
+	return current_stmt != NULL;
 }
 
 bool

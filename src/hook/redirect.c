@@ -1,0 +1,293 @@
+/*-------------------------------------------------------------------------
+ *
+ * redirect.c
+ *	  The hooks that make ptsort build indexes.
+ *
+ * The server builds an index in one place only: index_build() holds the index's
+ * relcache entry open and calls the entry's rd_indam->ambuild.  An open entry
+ * keeps its rd_indam even if invalidations arrive.  So, between the opening of
+ * the entry and the build, this file points rd_indam of the entry at a copy of
+ * the access method's own IndexAmRoutine with ptsort's ambuild.  No single hook
+ * always runs in that window, but these three together cover it:
+ *
+ *	- object access, after creation of an index: every CREATE INDEX and
+ *	  constraint.
+ *	- relcache invalidation of an index that the server is rebuilding: REINDEX,
+ *	  VACUUM FULL, CLUSTER, table rewrites, TRUNCATE, REFRESH.  These statements
+ *	  give the index a new file, and the invalidation for that file arrives
+ *	  before the build.
+ *	- relcache invalidations that this process sends to itself, and receives
+ *	  when it locks the index: CONCURRENTLY, which creates and builds an index
+ *	  in different transactions.
+ *
+ * If no hook redirects the pointer, the server builds the index.  An entry may
+ * keep a redirected pointer, so each build checks again whether ptsort may
+ * build the index.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/gist_private.h"
+#include "access/nbtree.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_class.h"
+#include "hook/hook.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "storage/sinval.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+/* Routines with ptsort's ambuild; filled in at the first redirection */
+static IndexAmRoutine btree_routine;
+static IndexAmRoutine gist_routine;
+
+static object_access_hook_type prev_object_access = NULL;
+
+/* Indexes that CONCURRENTLY created and will build; in TopMemoryContext */
+static List *expected = NIL;
+
+/* Reminders that this process may still send; protects from endless loops */
+#define MAX_REMINDERS	1000
+static const Oid no_relation = 1;	/* no relation has this OID */
+static int	reminders;
+static bool reminded;			/* one is on its way */
+
+/*
+ * Make ptsort do the next build of this index, unless the index's ambuild is
+ * ptsort's already or belongs to another extension.
+ */
+static void
+redirect_build(Relation index)
+{
+	bool		is_gist = ambuild_is_user_index(index, GIST_AM_OID);
+	IndexAmRoutine *routine = is_gist ? &gist_routine : &btree_routine;
+
+	if ((!is_gist && !ambuild_is_user_index(index, BTREE_AM_OID)) ||
+		index->rd_indam == NULL ||
+		index->rd_indam->ambuild != (is_gist ? gistbuild : btbuild))
+		return;
+
+	if (routine->ambuild == NULL)
+	{
+		*routine = *index->rd_indam;
+		routine->ambuild = ambuild_build;
+	}
+	index->rd_indam = routine;
+}
+
+/* redirect_build, given an OID.  A closed entry may lose the new pointer. */
+static void
+redirect_build_of(Oid index_oid)
+{
+	Relation	index = RelationIdGetRelation(index_oid);
+
+	if (RelationIsValid(index))
+	{
+		redirect_build(index);
+		RelationClose(index);
+	}
+}
+
+
+/*
+ * True if this transaction will not build the new index.  Only CONCURRENTLY
+ * creates indexes that are not ready for inserts.
+ */
+static bool
+is_concurrent(Relation index)
+{
+	return index->rd_index != NULL && !index->rd_index->indisready &&
+		index->rd_index->indrelid >= FirstNormalObjectId;
+}
+
+static void
+expect_build(Oid index_oid)
+{
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+
+	expected = lappend_oid(expected, index_oid);
+	reminders = MAX_REMINDERS;
+	reminded = false;
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * First hook: the creation of an index.  The server calls this hook just before
+ * the CommandCounterIncrement() that makes the new index visible.  Until then
+ * the relcache entry is a stub without rd_indam.  So this function does the
+ * increment itself, unless the server did it for the trigger of a deferrable
+ * constraint.
+ */
+static void
+redirect_new_index(Oid relid)
+{
+	Relation	rel = RelationIdGetRelation(relid);
+
+	if (!RelationIsValid(rel))
+		return;
+	if (ambuild_is_user_index(rel, BTREE_AM_OID) ||
+		ambuild_is_user_index(rel, GIST_AM_OID))
+	{
+		if (rel->rd_indam == NULL)
+			CommandCounterIncrement();
+		redirect_build(rel);
+		if (is_concurrent(rel) && utility_runs())
+			expect_build(relid);
+	}
+	RelationClose(rel);
+}
+
+static void
+ptsort_object_access(ObjectAccessType access, Oid classId, Oid objectId,
+					 int subId, void *arg)
+{
+	if (prev_object_access)
+		prev_object_access(access, classId, objectId, subId, arg);
+
+	if (access == OAT_POST_CREATE && classId == RelationRelationId &&
+		subId == 0 && objectId >= FirstNormalObjectId &&
+		IsNormalProcessingMode())
+		redirect_new_index(objectId);
+}
+
+
+/* True if this process holds a lock of the given mode on an index. */
+static bool
+is_locked(Oid index_oid, LOCKMODE mode)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, index_oid);
+	return pt_LockHeldByMe(&tag, mode);
+}
+
+/*
+ * Second hook: the new file of an index that the server is rebuilding
+ *
+ * ReindexIsProcessingIndex() is true for the index that reindex_index()
+ * rebuilds and, after a table rewrite, for pending indexes, which the rewriting
+ * statement will rebuild later.  Pending indexes are neither open nor locked.
+ * Another session may rename a pending index now, so this process must not
+ * build the index's entry from catalogs that may change.  Only reindex_index()
+ * acquires an AccessExclusiveLock, so an index with that lock is not pending.
+ *
+ * A relcache callback may run at any time, even while the server opens the
+ * same relation.  Under the AccessExclusiveLock, RelationIdGetRelation() finds
+ * the open entry, acquires no lock, and reloads the entry within a transaction
+ * if the invalidation requires a reload.  An open entry keeps its rd_indam
+ * across a reload.  (CLUSTER holds a lock on the index by which it orders a
+ * table, even while that index is pending.  So this function sometimes builds
+ * the entry of a pending index; its catalogs cannot change.  When the server
+ * later opens the index, this function redirects the entry again.)  The
+ * invalidation is always that of the CommandCounterIncrement() that makes the
+ * index's new file visible, even with debug_discard_caches = 1.
+ */
+static void
+redirect_rebuild(Oid relid)
+{
+	if (relid >= FirstNormalObjectId && IsTransactionState() &&
+		ReindexIsProcessingIndex(relid) &&
+		is_locked(relid, AccessExclusiveLock))
+		redirect_build_of(relid);
+}
+
+
+/*
+ * Third hook: the lock on an index that CONCURRENTLY builds
+ *
+ * The transaction that builds the index opens the table, locks and opens the
+ * index, and builds it.  No hook runs there, but whenever a process acquires a
+ * lock on a relation, it receives invalidations, and calls relcache callbacks.
+ * So the callback, which always runs when the transaction begins, sends this
+ * process a reminder: an invalidation of a relation that does not exist.  The
+ * callback that receives the reminder sends another one, until this process has
+ * the index's lock.  Then the server is about to open the index, and the
+ * callback redirects its build.  The entry is closed until the server opens it;
+ * if an invalidation arrives between, the server builds the index.
+ *
+ * Other sessions receive the reminders, too, and ignore them.
+ */
+static void
+send_reminder(void)
+{
+	SharedInvalidationMessage message = {0};
+
+	if (reminders <= 0)
+		return;
+	reminders--;
+	reminded = true;
+	message.rc.id = SHAREDINVALRELCACHE_ID;
+	message.rc.dbId = MyDatabaseId;
+	message.rc.relId = no_relation;
+	SendSharedInvalidMessages(&message, 1);
+}
+
+/* Returns the expected index that this process locked to build it, if any. */
+static Oid
+find_locked(void)
+{
+	ListCell   *lc;
+
+	foreach(lc, expected)
+	{
+		if (is_locked(lfirst_oid(lc), RowExclusiveLock))
+			return lfirst_oid(lc);
+	}
+	return InvalidOid;
+}
+
+static void
+redirect_expected(Oid relid)
+{
+	bool		arrived = relid == no_relation || !OidIsValid(relid);
+	Oid			locked = IsTransactionState() ? find_locked() : InvalidOid;
+
+	if (arrived)
+		reminded = false;
+	if (OidIsValid(locked))
+		redirect_build_of(locked);
+	else if (!reminded && (arrived || !IsTransactionState()))
+		send_reminder();
+}
+
+void
+redirect_found(Oid index_oid)
+{
+	if (expected == NIL)
+		return;
+	expected = list_delete_oid(expected, index_oid);
+	reminders = MAX_REMINDERS;
+	reminded = false;
+}
+
+void
+redirect_forget(void)
+{
+	list_free(expected);
+	expected = NIL;
+}
+
+
+static void
+ptsort_relcache_callback(Datum arg, Oid relid)
+{
+	redirect_rebuild(relid);
+	if (expected != NIL)
+		redirect_expected(relid);
+}
+
+void
+redirect_init(void)
+{
+	prev_object_access = object_access_hook;
+	object_access_hook = ptsort_object_access;
+	CacheRegisterRelcacheCallback(ptsort_relcache_callback, (Datum) 0);
+}
