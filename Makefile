@@ -158,7 +158,7 @@ LAYERS = \
 		check checkread checkpage checkorder checklinks checkunique \
 		checkfind checkrows checkindex checkone checkmany) \
 	$(addprefix forecast/, \
-		forecast newindex sample keycounts indexsize disk forecastbuild) \
+		forecast newindex sample keycounts indexsize gistsize disk forecastbuild) \
 	$(addprefix query/, \
 		sortreport sortnode) \
 	$(addprefix hook/, \

@@ -52,6 +52,9 @@ CREATE TABLE wide AS
 ALTER TABLE wide ALTER random SET STORAGE MAIN;
 CREATE TABLE sorted AS SELECT i AS id, i / 3 AS nearly, md5((i / 100)::text) AS text
   FROM generate_series(1, 50000) i;
+CREATE TABLE places AS SELECT i AS id, CASE WHEN i % 10 > 0 THEN
+    point(h(i, 1) % 100 + h(i, 2) % 1000 / 300.0, h(i, 3) % 60) END AS place
+  FROM generate_series(1, 30000) i;
 CREATE TABLE bloated AS SELECT i AS id, h(i, 1) % 5000 AS coarse, md5(i::text) AS text
   FROM generate_series(1, 100000) i;
 DELETE FROM bloated WHERE h(id, 2) % 10 < 6;
@@ -78,7 +81,8 @@ my @indexes = (
 	'wide (compressible)', 'wide (random)', 'sorted (id)',
 	'sorted (nearly)', 'sorted (text)', 'bloated (id)',
 	'bloated (coarse)', 'bloated (text)', 'updated (few)',
-	'updated (coarse, uuid)'
+	'updated (coarse, uuid)', 'places USING gist (place)',
+	'places USING gist (place, point(id, 0)) INCLUDE (id) WHERE id > 500'
 );
 
 my @ways = (

@@ -202,26 +202,6 @@ say_start(const BtBuild *self)
 						describe_scan(self))));
 }
 
-static void
-say_end(const BtBuild *self, double elapsed_ms)
-{
-	const Team *team = &self->base.team;
-	int64		runs = 0;
-	int64		temp_bytes = 0;
-
-	for (int i = 0; i <= team->launched; i++)
-	{
-		runs += team->slots[i].stats.sort.runs;
-		temp_bytes += team->slots[i].stats.sort.temp_bytes;
-	}
-	ereport(buildreport_log_level(),
-			(errmsg("ptsort: built index \"%s\": %s, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
-					RelationGetRelationName(self->base.index),
-					buildreport_count(team),
-					self->base.index_tuples, elapsed_ms, (long long) runs,
-					(long long) (temp_bytes + 1023) / 1024)));
-}
-
 
 /*
  * The phases: TeamKind
@@ -588,7 +568,8 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	}
 	end_build(self);
 	add_costs(&self->base.team.slot->stats, &failed);	/* count as leader's */
-	say_end(self, pt_ms_since(start));
+	buildreport_end(&self->base.team, index, self->base.index_tuples,
+					pt_ms_since(start));
 	buildreport_publish(BUILD_REPORT_BUILD, index, &self->base.team,
 						self->request->runs != NULL);
 	result->heap_tuples = self->base.heap_tuples;

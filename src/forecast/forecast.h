@@ -7,6 +7,7 @@
  * sample.c		samples blocks of the table; sorts the entries of their rows
  * keycounts.c	estimates from the sample how many rows share a key
  * indexsize.c	estimates the pages of the index, as btpage.c would fill them
+ * gistsize.c	the same for GiST, as gistload.c would
  * disk.c		compares the needs of a statement with the free space
  * forecastbuild.c	puts the estimates together
  *
@@ -124,11 +125,15 @@ typedef struct IndexSize
 	double		free_bytes;		/* free bytes of all pages */
 	double		tuple_bytes;	/* mean size of an index tuple */
 	Size		largest;		/* largest index tuple of the sample */
+	double		split_ms;		/* GiST: dividing all tuples into leaves */
 } IndexSize;
 
 /* indexsize_estimate reads the sample's entries. */
 extern void indexsize_estimate(IndexSize *size, Relation heap, Relation index,
 							   Sample *sample);
+
+/* gistsize.c: the same for a GiST index whose classes have sort support */
+extern void gistsize_estimate(IndexSize *size, Relation index, Sample *sample);
 
 
 /*

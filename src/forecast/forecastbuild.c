@@ -24,6 +24,7 @@
 #include "access/nbtree.h"
 #include "access/relation.h"
 #include "access/xlog.h"
+#include "catalog/pg_am_d.h"
 #include "forecast/forecast.h"
 #include "limit/estimate.h"
 #include "limit/rates.h"
@@ -135,22 +136,24 @@ read_ms(const Sample *sample, int busy)
 }
 
 /*
- * Returns the seconds of a build or copy.  Earlier work tells how much longer
- * than in the model writing takes on this server (limit/rates.h).
+ * Returns the seconds of a build or copy.  Dividing a GiST index's tuples into
+ * leaves takes 'split_ms', which participants share.  Earlier work tells how
+ * much longer than in the model writing takes on this server (limit/rates.h).
  */
 static double
 seconds_of(const Forecast *forecast, const ForecastRequest *request,
-		   const Sample *sample)
+		   const Sample *sample, double split_ms)
 {
 	int			busy = Min(request->workers + 1, pt_processors());
 	double		scale = sample_scale(sample);
 	double		ms = read_ms(sample, busy) +
 		scale * sample->judge_ms * model.scan_part +
-		scale * (sample->put_ms + sample->sort_ms) * model.entry_part;
+		scale * (sample->put_ms + sample->sort_ms) * model.entry_part +
+		split_ms;
 	WorkAbout	about = {
 		.kind = request->copies ? WORK_COPY : WORK_INDEX,
-		.order = request->index != NULL ? work_order(request->index) :
-		WORK_FIXED,
+		.order = request->index == NULL || split_ms > 0 ? WORK_FIXED :
+		work_order(request->index),
 		.row_bytes = forecast->file_bytes / Max(forecast->rows, 1),
 		.logged = forecast->wal_bytes > 0
 	};
@@ -165,6 +168,7 @@ seconds_of(const Forecast *forecast, const ForecastRequest *request,
 static void
 forecast_index(Forecast *forecast, const ForecastRequest *request)
 {
+	bool		is_gist = request->index->rd_rel->relam == GIST_AM_OID;
 	char	   *page = palloc(BLCKSZ);
 	Sample		sample;
 	IndexSize	size;
@@ -172,15 +176,18 @@ forecast_index(Forecast *forecast, const ForecastRequest *request)
 
 	sample_index(&sample, request->heap, request->index, request->concurrent,
 				 request->limit_ms);
-	indexsize_estimate(&size, request->heap, request->index, &sample);
+	if (is_gist)
+		gistsize_estimate(&size, request->index, &sample);
+	else
+		indexsize_estimate(&size, request->heap, request->index, &sample);
 	forecast->rows = rint(sample.entries * sample_scale(&sample));
 	forecast->file_bytes = size.pages * BLCKSZ;
 	need = need_of_index(&sample, size.tuple_bytes);
 	forecast_sort(forecast, request, &need);
 	forecast->wal_bytes = wal_of(request, size.pages, size.free_bytes);
-	forecast->seconds = seconds_of(forecast, request, &sample);
+	forecast->seconds = seconds_of(forecast, request, &sample, size.split_ms);
 	_bt_pageinit(page, BLCKSZ);
-	if (size.largest > pt_bt_max_item_size(page))
+	if (!is_gist && size.largest > pt_bt_max_item_size(page))
 		forecast->obstacle =
 			psprintf("an index row of %zu bytes is too large", size.largest);
 	pfree(page);
@@ -224,7 +231,7 @@ forecast_copy(Forecast *forecast, const ForecastRequest *request)
 	if (request->index != NULL)
 		forecast_sort(forecast, request, &need);
 	forecast->wal_bytes = wal_of(request, forecast->file_bytes / BLCKSZ, 0);
-	forecast->seconds = seconds_of(forecast, request, &sample);
+	forecast->seconds = seconds_of(forecast, request, &sample, 0);
 }
 
 void

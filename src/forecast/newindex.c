@@ -133,8 +133,10 @@ static void
 set_opclass(Relation index, int i, const IndexColumn *column,
 			const IndexElem *element, Oid *type)
 {
+	bool		is_gist = index->rd_rel->relam == GIST_AM_OID;
 	Oid			opclass = ResolveOpClass(element->opclass, column->type,
-										 "btree", BTREE_AM_OID);
+										 is_gist ? "gist" : "btree",
+										 index->rd_rel->relam);
 	int			nprocs = index->rd_indam->amsupport;
 	Oid			stored = stored_type(opclass);
 	int16		option = 0;
@@ -195,14 +197,14 @@ set_column(Relation index, int i, IndexElem *element, bool is_key)
 
 /* Fill in rd_rel: the parts that make a relation an index of this table. */
 static Form_pg_class
-describe_class(Relation heap, const char *name, int natts)
+describe_class(Relation heap, const char *name, Oid access_method, int natts)
 {
 	Form_pg_class result = palloc0(sizeof(FormData_pg_class));
 
 	namestrcpy(&result->relname, name);
 	result->relnamespace = heap->rd_rel->relnamespace;
 	result->relowner = heap->rd_rel->relowner;
-	result->relam = BTREE_AM_OID;
+	result->relam = access_method;
 	result->relpersistence = heap->rd_rel->relpersistence;
 	result->relkind = RELKIND_INDEX;
 	result->relnatts = natts;
@@ -247,6 +249,7 @@ Relation
 newindex_describe(Relation heap, IndexStmt *stmt, const char *name)
 {
 	Relation	index = palloc0(sizeof(RelationData));
+	Oid			access_method = BTREE_AM_OID;
 	int			nkeys = list_length(stmt->indexParams);
 	int			natts = nkeys + list_length(stmt->indexIncludingParams);
 	Datum		options;
@@ -258,9 +261,11 @@ newindex_describe(Relation heap, IndexStmt *stmt, const char *name)
 				(errcode(ERRCODE_TOO_MANY_COLUMNS),
 				 errmsg("cannot use more than %d columns in an index",
 						INDEX_MAX_KEYS)));
-	index->rd_rel = describe_class(heap, name, natts);
+	if (stmt->accessMethod != NULL && strcmp(stmt->accessMethod, "gist") == 0)
+		access_method = GIST_AM_OID;
+	index->rd_rel = describe_class(heap, name, access_method, natts);
 	index->rd_index = describe_index(heap, stmt, natts);
-	index->rd_indam = GetIndexAmRoutineByAmId(BTREE_AM_OID, false);
+	index->rd_indam = GetIndexAmRoutineByAmId(access_method, false);
 	options = transformRelOptions((Datum) 0, stmt->options, NULL, NULL, false,
 								  false);
 	index->rd_options = index_reloptions(index->rd_indam->amoptions, options,

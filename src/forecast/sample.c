@@ -26,6 +26,7 @@
 
 #include "access/heapam.h"
 #include "access/tableam.h"
+#include "catalog/pg_am_d.h"
 #include "debug.h"
 #include "executor/executor.h"
 #include "forecast/forecast.h"
@@ -163,7 +164,11 @@ put_row(SampleState *scan, HeapTuple tuple, Buffer buffer)
 	if (scan->predicate != NULL && !ExecQual(scan->predicate, context))
 		return;
 	FormIndexDatum(scan->index_info, scan->slot, scan->estate, values, isnull);
-	variant_put_index(scan->sample->sort, &tuple->t_self, values, isnull, true);
+	if (scan->index->rd_rel->relam == GIST_AM_OID)
+		variant_put_gist(scan->sample->sort, &tuple->t_self, values, isnull);
+	else
+		variant_put_index(scan->sample->sort, &tuple->t_self, values, isnull,
+						  true);
 	scan->sample->entries++;
 }
 
@@ -322,9 +327,11 @@ begin_entries(SampleState *scan)
 	if (scan->index_info->ii_Predicate != NIL)
 		scan->predicate = ExecPrepareQual(scan->index_info->ii_Predicate,
 										  scan->estate);
-	/* duplicates of a unique key are no error of the forecast */
-	scan->sample->sort = variant_begin_index(scan->heap, scan->index, false,
-											 false, &options);
+	if (scan->index->rd_rel->relam == GIST_AM_OID)
+		scan->sample->sort = variant_begin_gist(scan->index, &options);
+	else						/* duplicates of a unique key are no error */
+		scan->sample->sort = variant_begin_index(scan->heap, scan->index,
+												 false, false, &options);
 }
 
 /*

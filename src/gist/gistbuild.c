@@ -64,10 +64,10 @@ gistbuild_begin(Team *team, const PtSortOptions *options)
 
 	if (team->is_leader && !self->started)
 		ereport(buildreport_log_level(),
-				(errmsg("ptsort: building index \"%s\": %s, %s, GiST, %lld kB",
+				(errmsg("ptsort: building index \"%s\": %s",
 						RelationGetRelationName(self->base.index),
-						buildreport_count(team), self->source,
-						(long long) team->budget / 1024)));
+						buildreport_describe(team, self->source,
+											 self->base.index))));
 	self->started = true;
 	return variant_begin_gist(self->base.index, options);
 }
@@ -186,10 +186,7 @@ gistbuild_build(Relation heap, Relation index, IndexInfo *index_info,
 	report_tuples(team, self->load);
 	team->slot->pages = gistload_finish(self->load);
 	team_finish(team);
-	ereport(buildreport_log_level(),
-			(errmsg("ptsort: built index \"%s\": %s, %.0f tuples, %.1f ms",
-					RelationGetRelationName(index), buildreport_count(team),
-					self->base.index_tuples, pt_ms_since(start))));
+	buildreport_end(team, index, self->base.index_tuples, pt_ms_since(start));
 	buildreport_publish(BUILD_REPORT_BUILD, index, team, false);
 	result->heap_tuples = self->base.heap_tuples;
 	result->index_tuples = self->base.index_tuples;

@@ -23,9 +23,6 @@
 #include "util.h"
 #include "utils/memutils.h"
 
-/* Pages of a level that picksplit divides (GIST_SORTED_BUILD_PAGE_NUM) */
-#define PAGES			4
-
 /*
  * GistLoadShared: the shared block; a PageChunk for each participant follows.
  */
@@ -42,7 +39,7 @@ typedef struct GistLevel
 {
 	bool		is_leaf;
 	int			npages;			/* pages in use */
-	Page		pages[PAGES];
+	Page		pages[GIST_LOAD_PAGES];
 	BlockNumber last;			/* last page of the level; 0: none */
 	struct GistLevel *parent;	/* NULL until it exists */
 } GistLevel;
@@ -184,7 +181,7 @@ write_page(GistLoad *load, GistLevel *level, SplitPageLayout *layout)
 	{
 		Size		size = IndexTupleSize((IndexTuple) data);
 
-		if (PageAddItem(page, (Item) data, size, i + FirstOffsetNumber, false,
+		if (PageAddItem(page, data, size, i + FirstOffsetNumber, false,
 						false) == InvalidOffsetNumber)
 			elog(ERROR, "failed to add item to index page in \"%s\"",
 				 RelationGetRelationName(load->index));
@@ -272,7 +269,7 @@ level_add(GistLoad *load, GistLevel *level, IndexTuple tuple)
 
 	if (level->npages > 0 &&
 		PageGetFreeSpace(level->pages[level->npages - 1]) < needed &&
-		level->npages == PAGES)
+		level->npages == GIST_LOAD_PAGES)
 		level_flush(load, level);
 	if (level->npages == 0 ||
 		PageGetFreeSpace(level->pages[level->npages - 1]) < needed)

@@ -3,14 +3,14 @@
  * gistload.h
  *	  One or several processes load a GiST index from sorted tuples.
  *
- * As in the server's sorted build, up to PAGES pages of a level collect tuples;
- * then the class's picksplit divides them into pages, whose unions go to the
- * level above.  No order between leaves is necessary, so participants load
- * slices independently: they write the leaves of a slice, and a list of these
- * leaves' downlinks.  The leader adds the lists, in the order of the slices, to
- * the inner levels.  (If each participant also made inner pages, their keys
- * would overlap: a search of 1 million points by 2 participants' index read
- * 18 % more pages.)
+ * As in the server's sorted build, up to GIST_LOAD_PAGES pages of a level
+ * collect tuples; then the class's picksplit divides them into pages, whose
+ * unions go to the level above.  No order between leaves is necessary, so
+ * participants load slices independently: they write the leaves of a slice, and
+ * a list of these leaves' downlinks.  The leader adds the lists, in the order
+ * of the slices, to the inner levels.  (If each participant also made inner
+ * pages, their keys would overlap: a search of 1 million points by 2
+ * participants' index read 18 % more pages.)
  *
  * Order of calls:
  *
@@ -34,6 +34,9 @@
 
 #include "access/itup.h"
 #include "team/build.h"
+
+/* Pages of a level that picksplit divides (GIST_SORTED_BUILD_PAGE_NUM) */
+#define GIST_LOAD_PAGES	4
 
 typedef struct GistLoad GistLoad;
 

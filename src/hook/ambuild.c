@@ -235,7 +235,8 @@ may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 		(ReindexIsProcessingIndex(RelationGetRelid(index)) ||
 		 is_repacked(heap)) &&
 		heapscan_is_shareable(heap) &&
-		ambuild_is_user_index(index, BTREE_AM_OID) && runs_no_user_code(index) &&
+		ambuild_is_user_index(index, BTREE_AM_OID) &&
+		runs_no_user_code(index) &&
 		!has_statistics_expressions(heap) &&
 		RelationGetNumberOfBlocks(heap) >= min_parallel_table_scan_size;
 }
@@ -286,7 +287,8 @@ open_candidates(Relation heap, Oid current, Relation *candidates)
 			break;
 		other = index_open(oid, NoLock);
 		is_safe = runs_no_user_code(other);
-		if (!is_safe || !ambuild_is_user_index(other, BTREE_AM_OID) || !other->rd_index->indisvalid)
+		if (!is_safe || !ambuild_is_user_index(other, BTREE_AM_OID) ||
+			!other->rd_index->indisvalid)
 		{
 			index_close(other, AccessShareLock);
 			if (!is_safe)

@@ -20,6 +20,7 @@
 #include "fmgr.h"
 #include "forecast/forecast.h"
 #include "funcapi.h"
+#include "gist/gistbuild.h"
 #include "hook/hook.h"
 #include "miscadmin.h"
 #include "owner.h"
@@ -115,11 +116,22 @@ check_heap(Relation heap)
 				 errdetail("Its access method is not heap.")));
 }
 
+/* Returns the reason why the server builds the index; NULL: ptsort may. */
+static const char *
+why_not(Relation index)
+{
+	if (index->rd_rel->relam == GIST_AM_OID)
+		return gistbuild_why_not(index);
+	return index->rd_rel->relam == BTREE_AM_OID ? NULL :
+		"not a btree or GiST index";
+}
+
 static void
 forecast_item(ForecastRow *row, const ForecastItem *item, double limit_ms)
 {
 	Relation	heap = table_open(item->heap_id, AccessShareLock);
 	Relation	index = NULL;
+	const char *reason;
 
 	check_heap(heap);
 	row->item = item;
@@ -129,11 +141,12 @@ forecast_item(ForecastRow *row, const ForecastItem *item, double limit_ms)
 		index = newindex_describe(heap, item->stmt, item->name);
 	else if (OidIsValid(item->index_id))
 		index = index_open(item->index_id, AccessShareLock);
-	if (!item->copies && index->rd_rel->relam != BTREE_AM_OID)
+	if (!item->copies && (reason = why_not(index)) != NULL)
 	{
-		row->forecast.file_bytes =
-			(double) RelationGetNumberOfBlocks(index) * BLCKSZ;
-		row->reason = "the server does it: not a btree index";
+		if (OidIsValid(item->index_id))
+			row->forecast.file_bytes =
+				(double) RelationGetNumberOfBlocks(index) * BLCKSZ;
+		row->reason = psprintf("the server does it: %s", reason);
 	}
 	else
 		forecast_as_owner(row, heap, index, limit_ms);
@@ -199,7 +212,8 @@ put_row(ReturnSetInfo *result, const ForecastRow *row, const char *verdict)
 		values[0] = CStringGetTextDatum(row->item->name);
 	values[1] = CStringGetTextDatum(row->table_name);
 	set_number(&values[2], &isnull[2], forecast->rows, known);
-	set_number(&values[3], &isnull[3], forecast->file_bytes, true);
+	set_number(&values[3], &isnull[3], forecast->file_bytes,
+			   known || OidIsValid(row->item->index_id));
 	set_number(&values[4], &isnull[4], forecast->temp_bytes, known);
 	set_number(&values[5], &isnull[5], forecast->wal_bytes, known);
 	set_number(&values[6], &isnull[6], forecast->memory_bytes, known);

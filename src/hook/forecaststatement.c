@@ -165,12 +165,12 @@ new_index(IndexStmt *stmt, const char *statement)
 	List	   *items = NIL;
 	ListCell   *lc;
 
-	if (stmt->accessMethod != NULL && strcmp(stmt->accessMethod, "btree") != 0)
+	if (!utility_is_ours(stmt->accessMethod))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot forecast an index of access method \"%s\"",
 						stmt->accessMethod),
-				 errhint("ptsort builds only btree indexes.")));
+				 errhint("ptsort builds only btree and GiST indexes.")));
 	foreach(lc, tables)
 	{
 		ForecastItem *item = palloc0(sizeof(ForecastItem));

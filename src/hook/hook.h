@@ -34,6 +34,12 @@ extern int	utility_workers(Relation index);
  */
 extern int	utility_take_workers(List **options);
 
+/*
+ * utility_is_ours returns true if ptsort builds indexes of an access method;
+ * NULL is the default, btree.
+ */
+extern bool utility_is_ours(const char *access_method);
+
 /* utility_runs returns true if a statement that may build indexes runs. */
 extern bool utility_runs(void);
 

@@ -55,7 +55,7 @@ static object_access_hook_type prev_object_access = NULL;
 static List *expected = NIL;
 
 /* Reminders that this process may still send; protects from endless loops */
-#define MAX_REMINDERS	1000
+static const int max_reminders = 1000;
 static const Oid no_relation = 1;	/* no relation has this OID */
 static int	reminders;
 static bool reminded;			/* one is on its way */
@@ -114,7 +114,7 @@ expect_build(Oid index_oid)
 	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
 
 	expected = lappend_oid(expected, index_oid);
-	reminders = MAX_REMINDERS;
+	reminders = max_reminders;
 	reminded = false;
 	MemoryContextSwitchTo(old);
 }
@@ -264,7 +264,7 @@ redirect_found(Oid index_oid)
 	if (expected == NIL)
 		return;
 	expected = list_delete_oid(expected, index_oid);
-	reminders = MAX_REMINDERS;
+	reminders = max_reminders;
 	reminded = false;
 }
 

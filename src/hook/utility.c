@@ -106,25 +106,24 @@ utility_take_workers(List **options)
 	return workers;
 }
 
-/* True if ptsort builds indexes of the access method: btree, the default. */
-static bool
-is_ours(const char *access_method)
+bool
+utility_is_ours(const char *access_method)
 {
 	return access_method == NULL || strcmp(access_method, "btree") == 0 ||
 		strcmp(access_method, "gist") == 0;
 }
 
-/* True if the constraint builds a btree index. */
+/* True if ptsort builds the constraint's index: btree or, for periods, GiST. */
 static bool
-constraint_builds_btree(Constraint *constraint)
+constraint_is_ours(Constraint *constraint)
 {
 	switch (constraint->contype)
 	{
 		case CONSTR_PRIMARY:
 		case CONSTR_UNIQUE:
-			return !pt_constraint_without_overlaps(constraint);
+			return true;
 		case CONSTR_EXCLUSION:
-			return is_ours(constraint->access_method);
+			return utility_is_ours(constraint->access_method);
 		default:
 			return false;
 	}
@@ -159,7 +158,7 @@ visit_constraint(Constraint *constraint, char *column, StmtContext *stmt)
 {
 	int			workers = -1;
 
-	if (constraint_builds_btree(constraint))
+	if (constraint_is_ours(constraint))
 		workers = utility_take_workers(&constraint->options);
 	if (workers >= 0)
 	{
@@ -217,7 +216,7 @@ init_context(Node *node, StmtContext *stmt)
 	{
 		case T_IndexStmt:
 			create = (IndexStmt *) node;
-			if (is_ours(create->accessMethod))
+			if (utility_is_ours(create->accessMethod))
 				stmt->index_workers = utility_take_workers(&create->options);
 			return true;
 		case T_AlterTableStmt:

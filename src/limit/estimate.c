@@ -37,23 +37,27 @@
 #include "limit/rates.h"
 
 /*
- * Costs in ns, measured on one machine for int8, md5 in "C" and md5 in en_US.
- * A faster or slower machine has other costs, but nearly the same ratios.
+ * Costs in ns, measured on one machine for int8, md5 in "C", md5 in en_US
+ * and points.  A faster or slower machine has other costs, but nearly the same
+ * ratios.
  */
 static const double cost_put[] = {
 	[WORK_FIXED] = 35,
 	[WORK_BYTES] = 65,
-	[WORK_COLLATED] = 125
+	[WORK_COLLATED] = 125,
+	[WORK_SPLIT] = 130
 };
 static const double cost_sort[] = {
 	[WORK_FIXED] = 27,
 	[WORK_BYTES] = 36,
-	[WORK_COLLATED] = 34
+	[WORK_COLLATED] = 34,
+	[WORK_SPLIT] = 36
 };
 static const double cost_read[] = {
 	[WORK_FIXED] = 16,
 	[WORK_BYTES] = 68,
-	[WORK_COLLATED] = 68
+	[WORK_COLLATED] = 68,
+	[WORK_SPLIT] = 1300
 };
 static const double cost_block = 400;	/* without reading it */
 static const double cost_run_byte = 1.8;
@@ -82,7 +86,8 @@ static const double most_slowdown = 8;
 static const double run_part[] = {
 	[WORK_FIXED] = 0.4,
 	[WORK_BYTES] = 0.8,
-	[WORK_COLLATED] = 0.8
+	[WORK_COLLATED] = 0.8,
+	[WORK_SPLIT] = 0.6
 };
 
 /* Memory of an entry, and bytes of a short run of a team with workers */

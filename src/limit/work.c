@@ -61,6 +61,8 @@ work_order(Relation index)
 {
 	Form_pg_attribute first = TupleDescAttr(RelationGetDescr(index), 0);
 
+	if (index->rd_rel->relam == GIST_AM_OID)
+		return WORK_SPLIT;
 	if (first->attlen > 0)
 		return WORK_FIXED;
 	if (!OidIsValid(index->rd_indcollation[0]) ||
@@ -113,6 +115,9 @@ rows_per_key(Relation table, Relation index, double rows)
 	return Max(rows / Max(keys, 1), 1);
 }
 
+/* The part of a page that picksplit fills, on average */
+static const double split_fill = 0.67;
+
 /* Returns the estimated size of an index tuple on its page. */
 static double
 index_row_bytes(Relation table, Relation index, double rows)
@@ -133,6 +138,8 @@ index_row_bytes(Relation table, Relation index, double rows)
 			get_typavgwidth(att->atttypid, att->atttypmod);
 	}
 	width = MAXALIGN(width) + sizeof(ItemIdData);
+	if (index->rd_rel->relam == GIST_AM_OID)
+		return width / split_fill;
 	return shared_by > 1 ? width / shared_by + sizeof(ItemPointerData) : width;
 }
 

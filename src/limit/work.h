@@ -30,7 +30,8 @@ typedef enum WorkOrder
 {
 	WORK_FIXED,					/* first column of fixed length */
 	WORK_BYTES,					/* strings, ordered by their bytes */
-	WORK_COLLATED				/* all others */
+	WORK_COLLATED,				/* all others */
+	WORK_SPLIT					/* GiST, whose classes split pages */
 } WorkOrder;
 
 typedef enum WorkPhase

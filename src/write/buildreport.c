@@ -7,6 +7,7 @@
  */
 #include "compat.h"
 
+#include "catalog/pg_am_d.h"
 #include "write/buildreport.h"
 #include "key/key.h"
 #include "miscadmin.h"
@@ -36,9 +37,13 @@ buildreport_count(const Team *team)
 static const char *
 describe_key(Relation index)
 {
-	PtSortKey  *key = key_index(index);
-	int			nwords = key->nwords;
+	PtSortKey  *key;
+	int			nwords;
 
+	if (index->rd_rel->relam == GIST_AM_OID)
+		return "GiST";
+	key = key_index(index);
+	nwords = key->nwords;
 	if (nwords == 0)
 		return "keys compared";
 	return psprintf("keys %s, %d %s",
@@ -54,6 +59,25 @@ buildreport_describe(const Team *team, const char *source, Relation index)
 	return psprintf("%s, %s, %s, %lld kB", buildreport_count(team), source,
 					describe_key(index),
 					(long long) Max(team->budget, least) / 1024);
+}
+
+void
+buildreport_end(const Team *team, Relation index, double tuples,
+				double elapsed_ms)
+{
+	int64		runs = 0;
+	int64		temp_bytes = 0;
+
+	for (int i = 0; i <= team->launched; i++)
+	{
+		runs += team->slots[i].stats.sort.runs;
+		temp_bytes += team->slots[i].stats.sort.temp_bytes;
+	}
+	ereport(buildreport_log_level(),
+			(errmsg("ptsort: built index \"%s\": %s, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
+					RelationGetRelationName(index), buildreport_count(team),
+					tuples, elapsed_ms, (long long) runs,
+					(long long) (temp_bytes + 1023) / 1024)));
 }
 
 static void

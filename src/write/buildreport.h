@@ -58,6 +58,10 @@ extern const char *buildreport_count(const Team *team);
 extern const char *buildreport_describe(const Team *team, const char *source,
 										Relation index);
 
+/* buildreport_end logs the end line of a build of 'tuples' index tuples. */
+extern void buildreport_end(const Team *team, Relation index, double tuples,
+							double elapsed_ms);
+
 /*
  * buildreport_publish replaces the session's last report of kind 'kind' with a
  * report on all participants.  Call it after team_finish.
