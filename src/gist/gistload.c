@@ -110,6 +110,18 @@ level_above(GistLoad *load, GistLevel *level)
 	return level->parent;
 }
 
+/*
+ * Make an empty page.  Pages that the server does not log keep this LSN: a scan
+ * considers a page whose parent has no LSN as the root, and so would not follow
+ * the page's splits.
+ */
+static void
+init_page(Page page, uint32 flags)
+{
+	gistinitpage(page, flags);
+	PageSetLSN(page, GistBuildLSN);
+}
+
 /* Begin the level's next page. */
 static Page
 begin_page(GistLoad *load, GistLevel *level)
@@ -118,7 +130,7 @@ begin_page(GistLoad *load, GistLevel *level)
 
 	if (*page == NULL)
 		*page = MemoryContextAlloc(load->cxt, BLCKSZ);
-	gistinitpage(*page, level->is_leaf ? F_LEAF : 0);
+	init_page(*page, level->is_leaf ? F_LEAF : 0);
 	return *page;
 }
 
@@ -176,7 +188,7 @@ write_page(GistLoad *load, GistLevel *level, SplitPageLayout *layout)
 	char	   *data = (char *) layout->list;
 	BlockNumber block;
 
-	gistinitpage(page, level->is_leaf ? F_LEAF : 0);
+	init_page(page, level->is_leaf ? F_LEAF : 0);
 	for (int i = 0; i < layout->block.num; i++)
 	{
 		Size		size = IndexTupleSize((IndexTuple) data);
@@ -404,7 +416,7 @@ write_root(GistLoad *load)
 static void
 make_deleted(Page page)
 {
-	gistinitpage(page, 0);
+	init_page(page, 0);
 	GistPageSetDeleted(page, FirstNormalFullTransactionId);
 }
 
