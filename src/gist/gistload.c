@@ -167,11 +167,17 @@ divide(const GistLoad *load, const GistLevel *level)
 	return layout;
 }
 
-/* Tell the writer how many blocks all participants will still take. */
+/*
+ * Tell the writer how many blocks all participants will still take.  A page of
+ * a small slice may have few tuples, but a page has at least half of the tuples
+ * that fit.
+ */
 static void
-estimate_blocks(GistLoad *load)
+estimate_blocks(GistLoad *load, const SplitPageLayout *layout)
 {
-	double		mean = (double) load->tuples / Max(load->written, 1);
+	double		used = layout->lenlist + layout->block.num * sizeof(ItemIdData);
+	double		half = layout->block.num * (BLCKSZ / 2) / Max(used, 1);
+	double		mean = Max((double) load->tuples / Max(load->written, 1), half);
 	int64		done = Max(pg_atomic_read_u64(&load->shared->tuples),
 						   (uint64) load->tuples);
 
@@ -200,7 +206,7 @@ write_page(GistLoad *load, GistLevel *level, SplitPageLayout *layout)
 		data += size;
 	}
 	if (pagewrite_needs_chunk(&load->writer))
-		estimate_blocks(load);
+		estimate_blocks(load, layout);
 	block = pagewrite_get_block(&load->writer);
 	ItemPointerSetBlockNumber(&layout->itup->t_tid, block);
 	if (level->last != 0)		/* as in the server, for debugging only */
