@@ -240,26 +240,29 @@ SELECT gist_left('CREATE INDEX gist_left ON gist_points USING gist (p)') AS disa
 DROP INDEX gist_left;
 RESET ptsort.enable;
 
--- Classes of the user: copies of point_ops, in which one function is not
--- parallel safe.
+-- Classes of the user: copies of point_ops, in which one function is not marked
+-- as parallel safe.  Only the sort support function may lack the mark.
 CREATE FUNCTION gist_unsafe_union(internal, internal) RETURNS box LANGUAGE internal IMMUTABLE STRICT PARALLEL UNSAFE AS 'gist_box_union';
-CREATE FUNCTION gist_restricted_sort(internal) RETURNS void LANGUAGE internal IMMUTABLE STRICT PARALLEL RESTRICTED AS 'gist_point_sortsupport';
+CREATE FUNCTION gist_unmarked_sort(internal) RETURNS void LANGUAGE internal IMMUTABLE STRICT AS 'gist_point_sortsupport';
+CREATE FUNCTION gist_restricted_compress(internal) RETURNS internal LANGUAGE internal IMMUTABLE STRICT PARALLEL RESTRICTED AS 'gist_point_compress';
 CREATE FUNCTION gist_safe_sort(internal) RETURNS void LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'gist_point_sortsupport';
 CREATE FUNCTION gist_safe_union(internal, internal) RETURNS box LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'gist_box_union';
-CREATE FUNCTION gist_make_class(name text, unionfn text, sortfn text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION gist_make_class(name text, unionfn text, compress text, sortfn text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('CREATE OPERATOR CLASS %I FOR TYPE point USING gist AS
 		OPERATOR 6 ~= (point, point), OPERATOR 28 <@ (point, box), OPERATOR 15 <-> (point, point) FOR ORDER BY float_ops,
 		FUNCTION 1 gist_point_consistent(internal, point, smallint, oid, internal), FUNCTION 2 %s(internal, internal),
-		FUNCTION 3 gist_point_compress(internal), FUNCTION 5 gist_box_penalty(internal, internal, internal),
+		FUNCTION 3 %s(internal), FUNCTION 5 gist_box_penalty(internal, internal, internal),
 		FUNCTION 6 gist_box_picksplit(internal, internal), FUNCTION 7 gist_box_same(box, box, internal),
 		FUNCTION 8 gist_point_distance(internal, point, smallint, oid, internal), FUNCTION 11 %s(internal), STORAGE box',
-		name, unionfn, sortfn);
+		name, unionfn, compress, sortfn);
 END $$;
-SELECT gist_make_class('gist_unsafe_ops', 'gist_unsafe_union', 'gist_safe_sort'), gist_make_class('gist_restricted_ops', 'gist_safe_union', 'gist_restricted_sort'),
-	gist_make_class('gist_safe_ops', 'gist_safe_union', 'gist_safe_sort');
+SELECT gist_make_class('gist_unsafe_ops', 'gist_unsafe_union', 'gist_point_compress', 'gist_safe_sort'),
+	gist_make_class('gist_restricted_ops', 'gist_safe_union', 'gist_restricted_compress', 'gist_safe_sort'),
+	gist_make_class('gist_unmarked_ops', 'gist_safe_union', 'gist_point_compress', 'gist_unmarked_sort'),
+	gist_make_class('gist_safe_ops', 'gist_safe_union', 'gist_point_compress', 'gist_safe_sort');
 SELECT gist_same('gist_points', '(p gist_unsafe_ops)', most => 0) AS unsafe, gist_same('gist_points', '(p gist_restricted_ops)', most => 0) AS restricted,
-	gist_same('gist_points', '(p gist_safe_ops)') AS safe;
+	gist_same('gist_points', '(p gist_unmarked_ops)') AS unmarked_sort, gist_same('gist_points', '(p gist_safe_ops)') AS safe;
 
 DROP TABLE gist_points, gist_windows, gist_small, gist_nan, gist_unlogged, gist_temp, gist_parts, gist_new, gist_once;
 DROP MATERIALIZED VIEW gist_view;

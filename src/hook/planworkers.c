@@ -32,6 +32,7 @@
 #include "compat.h"
 
 #include "access/amapi.h"
+#include "access/gist.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
@@ -62,7 +63,8 @@ int			ptsort_parallel_workers = -1;
 
 /*
  * True if workers may call all support functions of a GiST index.  For btree,
- * the server does not check them.
+ * the server does not check them.  Sort support functions do not count: they
+ * only supply C functions that compare, and PostGIS does not mark its own.
  */
 static bool
 support_is_parallel_safe(Relation index)
@@ -73,7 +75,7 @@ support_is_parallel_safe(Relation index)
 		{
 			Oid			function = index_getprocid(index, i + 1, number);
 
-			if (OidIsValid(function) &&
+			if (number != GIST_SORTSUPPORT_PROC && OidIsValid(function) &&
 				func_parallel(function) != PROPARALLEL_SAFE)
 				return false;
 		}
