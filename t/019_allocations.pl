@@ -101,6 +101,9 @@ foreach my $kind (sort keys %step)
 	my $step = $step{$kind};
 	walk('in memory', 'leader', $kind, 1);
 	walk('serial', 'leader', $kind, 1);
+	walk('gist in memory', 'leader', $kind, 3);
+	walk('gist', 'leader', $kind, $step);
+	walk('gist', 'worker', $kind, $step);
 	walk('text', 'leader', $kind, $step);
 	walk('text', 'worker', $kind, $step);
 	walk('exact', 'leader', $kind, $step);

@@ -47,6 +47,7 @@ sub shortage_library
 # result of left_by_sort().
 my $prepare = q{
 CREATE EXTENSION ptsort_test;
+CREATE EXTENSION gistcheck;
 CREATE EXTENSION pg_buffercache;
 CREATE TABLESPACE space LOCATION '';
 CREATE TABLE t (id int, word text COLLATE "en_US.utf8");
@@ -80,7 +81,11 @@ BEGIN
 	IF NOT FOUND THEN
 		RETURN 'invalid';
 	END IF;
-	PERFORM bt_index_parent_check(index, true, true);
+	IF (SELECT amname = 'gist' FROM pg_class JOIN pg_am a ON relam = a.oid WHERE pg_class.oid = index) THEN
+		PERFORM gist_check(index, tight => true);
+	ELSE
+		PERFORM bt_index_parent_check(index, true, true);
+	END IF;
 	RETURN CASE WHEN same_as_before(heap) THEN 'sound' ELSE 'damaged' END;
 END $$;
 
@@ -298,6 +303,7 @@ sub configurations
 	my $both = { leader => 'leader', worker => 'worker' };
 	my $runs = 'SET ptsort_test.spill_entries = 500';
 	my $serial = 'SET ptsort.parallel_workers = 0';
+	my $point = 'point(id % 50, hashint4(id))';
 	return (
 		{ name => 'text', setup => $runs, create => 'CREATE INDEX i ON t (word) TABLESPACE space', roles => $both },
 		{ name => 'exact', setup => $runs, create => 'CREATE INDEX i ON t (id) TABLESPACE space', roles => $both },
@@ -322,6 +328,9 @@ CREATE INDEX i ON t ((('{ca,ch,cz,h,d}'::text[])[1 + id % 5] || word) COLLATE $c
 		{ name => 'copied in memory', setup => $serial, copy => 1, create => q{SELECT cluster_it('t', false)},
 			roles => { leader => 'any' } },
 		{ name => 'sibling', setup => $runs, create => q{SELECT rebuild('t')}, roles => $both },
+		{ name => 'gist', setup => $runs, create => "CREATE INDEX i ON t USING gist ($point) TABLESPACE space", roles => $both },
+		{ name => 'gist in memory', setup => $serial,
+			create => "CREATE INDEX i ON t USING gist ($point) INCLUDE (word) TABLESPACE space", roles => { leader => 'any' } },
 		{ name => 'serial', setup => "$serial; $runs", create => 'CREATE INDEX i ON t (word) TABLESPACE space',
 			roles => { leader => 'any' } },
 		{ name => 'in memory', setup => $serial, create => 'CREATE UNIQUE INDEX i ON t (id) INCLUDE (word) TABLESPACE space',

@@ -241,6 +241,7 @@ list_add(GistLoad *load, int slice)
 	char		name[NAMEDATALEN];
 	BufFile    *list;
 
+	fault_point("gistload: open list");
 	list_name(name, slice);
 	list = BufFileOpenFileSet(&load->fileset->fs, name, O_RDONLY, false);
 	for (;;)
@@ -334,6 +335,7 @@ gistload_begin_slice(GistLoad *load, int slice)
 	char		name[NAMEDATALEN];
 	MemoryContext old;
 
+	fault_point("gistload: begin slice");
 	if (load->fileset == NULL)
 		return;
 	old = MemoryContextSwitchTo(load->cxt);
@@ -352,6 +354,7 @@ gistload_end_slice(GistLoad *load)
 	if (load->leaf->npages > 0)
 		level_flush(load, load->leaf);
 	MemoryContextReset(load->gist->tempCxt);
+	fault_point("gistload: end slice");
 	BufFileWrite(load->list, &end, sizeof(end));
 	BufFileExportFileSet(load->list);
 	BufFileClose(load->list);
@@ -404,6 +407,7 @@ write_root(GistLoad *load)
 	GistLevel  *level = load->leaf;
 	Page		root;
 
+	fault_point("gistload: upper levels");
 	if (level->parent != NULL && level->parent->npages == 0)
 		level->parent = NULL;	/* no slice has a tuple */
 	while (level->parent != NULL || level->npages > 1)
@@ -414,6 +418,7 @@ write_root(GistLoad *load)
 	}
 	if (level->npages == 0)		/* no tuples at all */
 		(void) begin_page(load, level);
+	fault_point("gistload: root");
 	root = pagewrite_get_buffer(&load->writer);
 	memcpy(root, level->pages[0], BLCKSZ);
 	pagewrite_page(&load->writer, root, GIST_ROOT_BLKNO);
