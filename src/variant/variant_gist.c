@@ -5,7 +5,9 @@
  *
  * The order is that of the server's sorted build (tuplesort_begin_index_gist):
  * column by column, nulls last, then by heap TID.  If the first column's class
- * abbreviates its keys to unsigned integers, the abbreviated key is the word.
+ * abbreviates its keys, and compares the abbreviated keys as integers, the word
+ * is the abbreviated key.  Any order gives a correct index, so probing that
+ * comparison with a few keys suffices.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,6 +32,7 @@ typedef struct GistSort
 	SortSupportData first;		/* first column, with abbreviated keys */
 	SortSupport support;		/* all columns, for complete keys */
 	bool		abbreviates;	/* the word is an abbreviated key */
+	uint64		flip;			/* bits of the abbreviated key to invert */
 	MemoryContext put_context;	/* reset by variant_put_gist for each tuple */
 } GistSort;
 
@@ -80,6 +83,51 @@ prepare_column(SortSupport support, Relation index, int column,
 	PrepareSortSupportFromGistIndexRel(index, support);
 }
 
+/*
+ * True if the comparison of abbreviated keys orders keys as unsigned integers
+ * after 'flip' inverts their bits.  The probes include no 0, because for PostGIS
+ * it has the meaning "ask the complete comparison".
+ */
+static bool
+orders_integers(SortSupport support, uint64 flip)
+{
+	static const uint64 ascending[] = {
+		1, 2, UINT64CONST(1) << 32, PG_INT64_MAX,
+		(UINT64CONST(1) << 63) + 1, PG_UINT64_MAX
+	};
+
+	for (int i = 0; i < lengthof(ascending); i++)
+	{
+		for (int j = 0; j < lengthof(ascending); j++)
+		{
+			int			cmp = support->comparator((Datum) (ascending[i] ^ flip),
+												  (Datum) (ascending[j] ^ flip),
+												  support);
+
+			if ((cmp < 0) != (i < j) || (cmp > 0) != (i > j))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Decide whether the first column's abbreviated keys become words. */
+static void
+choose_word(GistSort *state)
+{
+	SortSupport support = &state->first;
+
+	prepare_column(support, state->index, 0, true);
+	if (support->abbrev_converter == NULL)
+		return;
+	state->abbreviates = orders_integers(support, 0);
+	if (!state->abbreviates)
+	{
+		state->flip = UINT64CONST(1) << 63;
+		state->abbreviates = orders_integers(support, state->flip);
+	}
+}
+
 PtSort *
 variant_begin_gist(Relation index, const PtSortOptions *options)
 {
@@ -98,9 +146,7 @@ variant_begin_gist(Relation index, const PtSortOptions *options)
 	state->support = palloc0(state->nkeys * sizeof(SortSupportData));
 	for (int i = 0; i < state->nkeys; i++)
 		prepare_column(&state->support[i], index, i, false);
-	prepare_column(&state->first, index, 0, true);
-	state->abbreviates = state->first.abbrev_converter != NULL &&
-		state->first.comparator == ssup_datum_unsigned_cmp;
+	choose_word(state);
 	state->put_context = AllocSetContextCreate(context, "ptsort put",
 											   ALLOCSET_DEFAULT_SIZES);
 	sort = sort_begin(&gist_variant, state, state->abbreviates ? 1 : 0,
@@ -128,7 +174,8 @@ variant_put_gist(PtSort *sort, ItemPointer tid, Datum *values, bool *isnull)
 		Datum		key = index_getattr(tuple, 1, state->desc, &null);
 
 		if (!null)
-			word = state->first.abbrev_converter(key, &state->first);
+			word = DatumGetUInt64(state->first.abbrev_converter(key, &state->first)) ^
+				state->flip;
 	}
 	sort_put(sort, tuple, IndexTupleSize(tuple), &word);
 	MemoryContextSwitchTo(old);
