@@ -20,3 +20,10 @@ CALL demo.build('demo.files', 'file path, "C"', 'path COLLATE "C"');
 CALL demo.build('demo.files', 'file path, en_US.UTF-8', 'path COLLATE "en_US.utf8"');
 CALL demo.build('demo.files', '(file size DESC, changed)', 'bytes DESC, changed');
 CALL demo.build('demo.words', 'word of text, en_US.UTF-8', 'word COLLATE "en_US.utf8"');
+CALL demo.build('demo.places', 'point (GiST)', 'place',
+	search => 'place <@ box(point(x, y), point(x + 2, y + 2))');
+SELECT to_regclass('demo.houses') IS NOT NULL AS has_postgis \gset
+\if :has_postgis
+CALL demo.build('demo.houses', 'geometry of PostGIS (GiST)', 'outline',
+	search => 'outline && ST_MakeEnvelope(x, y, x + 2, y + 2, 4326)');
+\endif

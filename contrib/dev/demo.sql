@@ -3,13 +3,15 @@
 --
 -- demo.build builds each index with the server (ptsort.enable = off) and
 -- immediately afterwards with ptsort.  Both builds use one worker and the
--- leader, and the same maintenance_work_mem.  demo.build reads the server's
--- index in order and drops it.  demo.check later checks ptsort's index.
+-- leader, and the same maintenance_work_mem; the server builds GiST indexes without
+-- the worker.  demo.build reads the server's index and drops it.  demo.check later
+-- reads and checks ptsort's index.
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
 
 CREATE EXTENSION ptsort;
 CREATE EXTENSION amcheck;
+CREATE EXTENSION gistcheck;
 CREATE SCHEMA demo;
 
 CREATE TABLE demo.builds (
@@ -17,15 +19,16 @@ CREATE TABLE demo.builds (
 	tab				text,			-- table
 	label			text,			-- the key's name in the report
 	ordering		text,			-- the index's columns, as in ORDER BY
+	search			text,			-- GiST: the condition of a search; else null
 	tuples			bigint,
 	server_s		numeric,
 	ptsort_s		numeric,
 	server_bytes	bigint,
 	ptsort_bytes	bigint,
 	built_by		text,
-	server_order	text,			-- digest of the TIDs in index order
-	ptsort_order	text,
-	checks			text			-- amcheck and ptsort_check: 'ok' or the error
+	server_result	text,			-- digest of the TIDs that the index returns
+	ptsort_result	text,
+	checks			text			-- 'ok' or the error that a check found
 );
 
 -- demo.seconds runs one statement and returns its time.
@@ -38,16 +41,25 @@ BEGIN
 	RETURN round(extract(epoch FROM clock_timestamp() - start), 3);
 END $$;
 
--- demo.digest reads a table through the only index that has the given order,
--- and returns a digest of the TIDs.
-CREATE FUNCTION demo.digest(tab text, index_name text, ordering text)
+-- demo.digest reads a table through the only index that has the given order, or
+-- that can do the given search, and returns a digest of the TIDs.  It does a
+-- search for each corner (x, y) of a grid.
+CREATE FUNCTION demo.digest(tab text, index_name text, ordering text, search text)
 RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_sort = off SET enable_bitmapscan = off
 SET enable_incremental_sort = off SET max_parallel_workers_per_gather = 0
 AS $$
 DECLARE
-	query text := format('SELECT md5(string_agg(tidsend(ctid), ''''::bytea)) '
-		'FROM (SELECT ctid FROM %s ORDER BY %s) AS s', tab, ordering);
+	query text := CASE WHEN search IS NULL THEN
+		format('SELECT md5(string_agg(tidsend(ctid), ''''::bytea)) '
+			'FROM (SELECT ctid FROM %s ORDER BY %s) AS s', tab, ordering)
+	ELSE
+		format('SELECT md5(string_agg(tids, '','' ORDER BY x, y)) FROM ('
+			'SELECT x, y, (SELECT string_agg(ctid::text, '' '' ORDER BY ctid) '
+			'FROM %s WHERE %s) AS tids '
+			'FROM generate_series(0, 90, 10) AS x, generate_series(0, 90, 10) AS y) AS s',
+			tab, search)
+	END;
 	line text;
 	used bool := false;
 	result text;
@@ -80,32 +92,33 @@ END $$;
 -- demo.build builds the same index with the server and with ptsort, and returns
 -- a line about both builds.
 CREATE PROCEDURE demo.build(tab text, label text, ordering text,
-	uniqueness text DEFAULT '', INOUT line text DEFAULT NULL)
+	uniqueness text DEFAULT '', search text DEFAULT NULL, INOUT line text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
 	b demo.builds;
 	name text;
+	method text := CASE WHEN search IS NULL THEN 'btree' ELSE 'gist' END;
 	request text := CASE WHEN current_setting('ptsort.enable', true) IS NULL
 		THEN '' ELSE ' WITH (parallel_workers = 1)' END;
 BEGIN
-	INSERT INTO demo.builds (tab, label, ordering)
-		VALUES (tab, label, ordering) RETURNING * INTO b;
+	INSERT INTO demo.builds (tab, label, ordering, search)
+		VALUES (tab, label, ordering, search) RETURNING * INTO b;
 	name := 'demo_' || b.n;
 	EXECUTE format('ALTER TABLE %s SET (parallel_workers = 1)', tab);
 	COMMIT;
 
 	PERFORM set_config('ptsort.enable', 'off', false);
-	b.server_s := demo.seconds(format('CREATE %s INDEX %s_server ON %s (%s)',
-		uniqueness, name, tab, ordering));
+	b.server_s := demo.seconds(format('CREATE %s INDEX %s_server ON %s USING %s (%s)',
+		uniqueness, name, tab, method, ordering));
 	COMMIT;
 	b.server_bytes := pg_relation_size('demo.' || name || '_server');
-	b.server_order := demo.digest(tab, name || '_server', ordering);
+	b.server_result := demo.digest(tab, name || '_server', ordering, search);
 	EXECUTE format('DROP INDEX demo.%s_server', name);
 	COMMIT;
 
 	PERFORM set_config('ptsort.enable', 'on', false);
-	b.ptsort_s := demo.seconds(format('CREATE %s INDEX %s ON %s (%s)%s',
-		uniqueness, name, tab, ordering, request));
+	b.ptsort_s := demo.seconds(format('CREATE %s INDEX %s ON %s USING %s (%s)%s',
+		uniqueness, name, tab, method, ordering, request));
 	b.built_by := demo.built_by(name);
 	COMMIT;
 	b.ptsort_bytes := pg_relation_size('demo.' || name);
@@ -113,12 +126,28 @@ BEGIN
 
 	UPDATE demo.builds AS d
 		SET (tuples, server_s, ptsort_s, server_bytes, ptsort_bytes, built_by,
-			server_order) = (b.tuples, b.server_s, b.ptsort_s, b.server_bytes,
-			b.ptsort_bytes, b.built_by, b.server_order)
+			server_result) = (b.tuples, b.server_s, b.ptsort_s, b.server_bytes,
+			b.ptsort_bytes, b.built_by, b.server_result)
 		WHERE d.n = b.n;
 	COMMIT;
 	line := format('%s server %s s, ptsort %s s', rpad(label, 30),
 		to_char(b.server_s, '990.00'), to_char(b.ptsort_s, '990.00'));
+END $$;
+
+-- demo.check_one checks an index: a btree with amcheck and ptsort_check, a GiST
+-- index with gistcheck.
+CREATE FUNCTION demo.check_one(index regclass, is_btree bool) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	result text := 'ok';
+BEGIN
+	IF is_btree THEN
+		PERFORM bt_index_parent_check(index, true, true);
+		SELECT details::text INTO result FROM ptsort_check(index, true) WHERE problems > 0;
+	ELSE
+		PERFORM gist_check(index);
+	END IF;
+	RETURN coalesce(result, 'ok');
 END $$;
 
 -- demo.check checks all of ptsort's indexes that have no result yet.  Several
@@ -134,17 +163,13 @@ BEGIN
 			ORDER BY d.server_s DESC LIMIT 1 FOR UPDATE SKIP LOCKED;
 		EXIT WHEN NOT FOUND;
 		BEGIN
-			b.ptsort_order := demo.digest(b.tab, 'demo_' || b.n, b.ordering);
-			PERFORM bt_index_parent_check(format('demo.demo_%s', b.n)::regclass,
-				true, true);
-			SELECT CASE WHEN problems = 0 THEN 'ok' ELSE details::text END
-				INTO b.checks
-				FROM ptsort_check(format('demo.demo_%s', b.n)::regclass, true);
+			b.ptsort_result := demo.digest(b.tab, 'demo_' || b.n, b.ordering, b.search);
+			b.checks := demo.check_one(format('demo.demo_%s', b.n), b.search IS NULL);
 		EXCEPTION WHEN OTHERS THEN
 			b.checks := SQLERRM;
 		END;
 		UPDATE demo.builds AS d
-			SET (ptsort_order, checks) = (b.ptsort_order, b.checks)
+			SET (ptsort_result, checks) = (b.ptsort_result, b.checks)
 			WHERE d.n = b.n;
 		COMMIT;
 	END LOOP;
@@ -157,8 +182,8 @@ CREATE VIEW demo.report AS
 		pg_size_pretty(server_bytes) AS "server size",
 		pg_size_pretty(ptsort_bytes) AS "ptsort size",
 		built_by AS "built by",
-		CASE WHEN server_order = ptsort_order THEN 'yes' ELSE 'NO' END
-			AS "same order",
+		CASE WHEN server_result = ptsort_result THEN 'yes' ELSE 'NO' END
+			AS "same result",
 		checks AS "checks"
 	FROM demo.builds ORDER BY n;
 
@@ -178,11 +203,27 @@ CREATE TABLE demo.events AS
 -- key about 20 times.
 CREATE TABLE demo.tokens AS SELECT token FROM demo.events WHERE id <= 500000;
 
+-- Places in a few thousand towns.
+CREATE TABLE demo.places AS
+	SELECT point(x + random() * random(), y + random() * random()) AS place
+	FROM (SELECT random() * 100 AS x, random() * 100 AS y
+			FROM generate_series(1, 2500)) AS towns, generate_series(1, 200);
+
+-- The same places as houses of PostGIS, if the server has it.
+SELECT count(*) > 0 AS has_postgis FROM pg_available_extensions WHERE name = 'postgis' \gset
+\if :has_postgis
+CREATE EXTENSION postgis;
+CREATE TABLE demo.houses AS
+	SELECT ST_MakeEnvelope(place[0], place[1], place[0] + 0.001, place[1] + 0.001, 4326)
+		AS outline FROM demo.places;
+VACUUM (ANALYZE) demo.houses;
+\endif
+
 -- Data found on this machine.
 CREATE TABLE demo.files (path text, bytes int8, changed timestamptz);
 \copy demo.files from 'files.tsv'
 CREATE TABLE demo.words (word text);
 \copy demo.words from 'words.tsv'
 
-VACUUM (ANALYZE) demo.events, demo.tokens, demo.files, demo.words;
+VACUUM (ANALYZE) demo.events, demo.tokens, demo.places, demo.files, demo.words;
 CHECKPOINT;
