@@ -85,8 +85,8 @@ prepare_column(SortSupport support, Relation index, int column,
 
 /*
  * True if the comparison of abbreviated keys orders keys as unsigned integers
- * after 'flip' inverts their bits.  The probes include no 0, because for PostGIS
- * it has the meaning "ask the complete comparison".
+ * after 'flip' inverts their bits.  The probes include no 0, because for
+ * PostGIS it has the meaning "ask the complete comparison".
  */
 static bool
 orders_integers(SortSupport support, uint64 flip)
@@ -174,8 +174,9 @@ variant_put_gist(PtSort *sort, ItemPointer tid, Datum *values, bool *isnull)
 		Datum		key = index_getattr(tuple, 1, state->desc, &null);
 
 		if (!null)
-			word = DatumGetUInt64(state->first.abbrev_converter(key, &state->first)) ^
-				state->flip;
+			word = state->flip ^
+				DatumGetUInt64(state->first.abbrev_converter(key,
+															 &state->first));
 	}
 	sort_put(sort, tuple, IndexTupleSize(tuple), &word);
 	MemoryContextSwitchTo(old);
