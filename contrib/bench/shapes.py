@@ -17,7 +17,7 @@ from collections import namedtuple
 Table = namedtuple("Table", "name share columns corpus", defaults=(None,))
 
 # A shape.  name selects the shape on the command line, label appears in the
-# report, and keys are the columns for CREATE INDEX.  {en} is the collation
+# report, and keys are the columns for CREATE INDEX, or "USING gist (columns)".  {en} is the collation
 # en_US.UTF-8, and {icu} is en-x-icu.  The benchmark skips a shape if the server
 # lacks the shape's collation.  kind is the kind of collation, for real text
 # only.
@@ -176,6 +176,13 @@ TABLES = {t.name: t for t in (
         repeat('tenant-0001/', 7) || lpad(to_hex(hashint8extended(i, 1)), 16, '0')
             AS path,
         repeat('.', 20) AS filler"""),
+    # Points around 64 centres, which are as dense as cities and as empty as seas
+    Table("places", 1.0, """
+        i AS id,
+        point(%s * 5.6 + %s * %s * 3, %s * 2.8 + %s * %s * 3) AS place,
+        repeat('.', 90) AS filler""" % (
+            number(1, 64), fraction(2), fraction(3), number(4, 64),
+            fraction(5), fraction(6))),
     # The table of Peter Geoghegan's test of parallel CREATE INDEX (2017)
     Table("geoghegan", 1.0, """
         hashint8(i) AS randint,
@@ -224,6 +231,7 @@ SHAPES = {s.name: s for s in (
     Shape("zipf", "int4, Zipf", "skewed", "zipf"),
     Shape("six", "five int4 of 8 values, int8", "skewed", "a, b, c, d, e, f"),
     Shape("prefix_c", 'text 100, prefix of 84, "C"', "prefixed", 'path COLLATE "C"'),
+    Shape("point", "GiST, point", "places", "USING gist (place)"),
     Shape("geoghegan", "Geoghegan's randint", "geoghegan", "randint"),
     *(shape for text in TEXTS for shape in text_shapes(text)),
 )}

@@ -243,6 +243,7 @@ list_add(GistLoad *load, int slice)
 
 	fault_point("gistload: open list");
 	list_name(name, slice);
+	fault_point("gistload: open list");
 	list = BufFileOpenFileSet(&load->fileset->fs, name, O_RDONLY, false);
 	for (;;)
 	{
@@ -336,6 +337,7 @@ gistload_begin_slice(GistLoad *load, int slice)
 	MemoryContext old;
 
 	fault_point("gistload: begin slice");
+	fault_point("gistload: begin slice");
 	if (load->fileset == NULL)
 		return;
 	old = MemoryContextSwitchTo(load->cxt);
@@ -355,6 +357,7 @@ gistload_end_slice(GistLoad *load)
 		level_flush(load, load->leaf);
 	MemoryContextReset(load->gist->tempCxt);
 	fault_point("gistload: end slice");
+	fault_point("gistload: export list");
 	BufFileWrite(load->list, &end, sizeof(end));
 	BufFileExportFileSet(load->list);
 	BufFileClose(load->list);
@@ -437,7 +440,10 @@ gistload_finish(GistLoad *load)
 	PageWriter *writer = &load->writer;
 	GistLoadShared *shared = load->shared;
 	int			n = shared->file.nparticipants;
+	instr_time	start;
 
+	INSTR_TIME_SET_CURRENT(start);
+	fault_point("gistload: stitch");
 	if (load->fileset != NULL)
 	{
 		shared->rest[0] = writer->chunk;
@@ -446,9 +452,13 @@ gistload_finish(GistLoad *load)
 		for (int i = 0; i < shared->nslices; i++)
 			list_add(load, i);
 	}
+	fault_point("gistload: upper levels");
 	write_root(load);
 	pagewrite_retire_spare(writer, make_deleted);
 	pagewrite_flush(writer);
+	pt_log_part("stitch", start);
+	INSTR_TIME_SET_CURRENT(start);
 	pagewrite_sync(writer);
+	pt_log_part("sync", start);
 	return end_load(load);
 }
