@@ -180,7 +180,7 @@ has_sound_values(IndexTuple tuple, TupleDesc desc)
 		Form_pg_attribute att = TupleDescAttr(desc, i);
 		Size		length;
 
-		if (IndexTupleHasNulls(tuple) && att_isnull(i, (bits8 *) (tuple + 1)))
+		if (IndexTupleHasNulls(tuple) && att_isnull(i, (uint8 *) (tuple + 1)))
 			continue;
 		if (att->attlen == -1)
 			at = att_align_pointer(at, att->attalign, -1, values + at);
