@@ -140,7 +140,7 @@ sub private_includes
 			my $base = basename($header);
 
 			next if $file =~ /^src/ && $base =~ /^(?:compat|util|variants)\.h$/;
-			next if $file =~ /variant_(?:index|gist|hash|heap|datum|tuple)/ &&
+			next if $file =~ /variant_(?:index|gist|heap|datum|tuple)/ &&
 				$base =~ /^(?:sortextras|key|key_pack|tuplesort)\.h$/;
 			next if $header eq $base && -f dirname("$top/$file") . "/$base"
 			  && $file !~ /^src/;
