@@ -1,9 +1,10 @@
 #!/bin/bash
 #
-# core-suites.sh MAJOR - run the server's own regression and isolation tests
-# with ptsort, on the server that server.sh builds.  In a first run ptsort
-# builds the indexes of all tables, with forced workers.  In a second run ptsort
-# also does the sorts of all queries.  The last line is "N passed, N failed".
+# core-suites.sh MAJOR - run the server's own regression and isolation tests,
+# and those of its modules with GiST classes, with ptsort, on the server that
+# server.sh builds.  In a first run ptsort builds the indexes of all tables, with
+# forced workers.  In a second run ptsort also does the sorts of all queries.  The
+# last line is "N passed, N failed".
 #
 # A test fails if its output differs from the server's expected output, unless
 # contrib/dev/core-differences/MAJOR/SUITE/TEST.diff lists the difference.  In
@@ -26,24 +27,34 @@ cd "$(dirname "$0")/../.." || exit 1
 
 major=${1:?usage: core-suites.sh MAJOR}
 listed=$PWD/contrib/dev/core-differences/$major
+modules=(btree_gist cube hstore intarray ltree pg_trgm seg)
 
-# copy_suite SUITE: copy the suite's directory into $work, so that the tests do
-# not write to the source tree
+# copy_suite DIR: copy a directory of tests into $work, so that the tests do not
+# write to the source tree
 copy_suite()
 {
-	mkdir -p "$work/$1" "$work/diffs/$1" || return 1
-	cp -R "$source/src/test/$1/." "$work/$1/"
+	local suite=${1##*/}
+	mkdir -p "$work/$suite" "$work/diffs/$suite" || return 1
+	cp -R "$source/$1/." "$work/$suite/"
 }
 
-# run_suite SUITE PROGRAM SCHEDULE: run the suite's tests one after the other,
-# so that no test takes the workers of another test
+# tests_of_module MODULE: print the names of the module's tests
+tests_of_module()
+{
+	sed -nE ':a
+		/\\$/ { N; s/\\\n//; ta; }
+		s/^REGRESS *= *//p' "$work/$1/Makefile"
+}
+
+# run_suite SUITE PROGRAM ARGUMENT...: run the tests that the arguments choose one
+# after the other, so that no test takes the workers of another test
 run_suite()
 {
-	local suite=$1 program=$2 schedule=$3 log=$work/$1.log start=$SECONDS
+	local suite=$1 program=$2 log=$work/$1.log start=$SECONDS
+	shift 2
 	say "$suite of PostgreSQL $major"
-	as_user env -C "$work/$suite" "./$program" --inputdir=. --outputdir=. \
-		--bindir="$bindir" --dlpath=. --max-connections=1 \
-		--schedule="$schedule" >"$log" 2>&1
+	as_user env -C "$work/$suite" "$program" --inputdir=. --outputdir=. \
+		--bindir="$bindir" --dlpath=. --max-connections=1 "$@" >"$log" 2>&1
 	suite_status=$?
 	say "$suite: $((SECONDS - start)) s"
 }
@@ -175,15 +186,20 @@ judge_suite()
 		"with the server; these differ: ${bad[*]:-none}"
 }
 
-# check_builds: check that ptsort built the indexes, and used workers
+# check_builds: check that ptsort built the indexes, and used workers.  The
+# tests of PostgreSQL 15 build three GiST indexes that workers can sort.
 check_builds()
 {
-	local built parallel
+	local built parallel gist
 	built=$(grep -c 'LOG:  ptsort: built index' "$work/server.log")
 	parallel=$(grep -cE 'LOG:  ptsort: built index .*: [23] participants' \
 		"$work/server.log")
 	[ "$built" -ge 400 ] && [ "$parallel" -ge 300 ]
 	result $? "$built indexes built by ptsort, $parallel with workers"
+	gist=$(grep -cE 'LOG:  ptsort: building index .*: [23] participants.* GiST,' \
+		"$work/server.log")
+	[ "$gist" -ge 3 ]
+	result $? "$gist of them are GiST indexes"
 }
 
 # check_sorts: check that ptsort sorted rows of queries
@@ -195,16 +211,24 @@ check_sorts()
 	result $? "$sorted sorts of queries by ptsort"
 }
 
-# run_suites JUDGE: run the regression tests, then the isolation tests
+# run_suites JUDGE: run the regression tests, then the isolation tests, then the
+# modules' tests
 run_suites()
 {
-	copy_suite regress || give_up "no regress suite"
-	copy_suite isolation || give_up "no isolation suite"
+	local suite tests
+	for suite in src/test/regress src/test/isolation "${modules[@]/#/contrib/}"; do
+		copy_suite "$suite" || give_up "no directory $suite"
+	done
 	own_workdir
-	run_suite regress pg_regress parallel_schedule
+	run_suite regress ./pg_regress --schedule=parallel_schedule
 	judge_suite regress "$1"
-	run_suite isolation pg_isolation_regress isolation_schedule
+	run_suite isolation ./pg_isolation_regress --schedule=isolation_schedule
 	judge_suite isolation "$1"
+	for suite in "${modules[@]}"; do
+		read -ra tests < <(tests_of_module "$suite")
+		run_suite "$suite" ../regress/pg_regress --dbname="$suite" "${tests[@]}"
+		judge_suite "$suite" "$1"
+	done
 }
 
 PG_CONFIG=$(contrib/dev/server.sh "$major") ||
@@ -230,7 +254,7 @@ as_user "$bindir/psql" -Xqd postgres -c "ALTER SYSTEM SET ptsort.sort = on" \
 	-c "ALTER SYSTEM SET ptsort.log_sort = on" \
 	-c "SELECT pg_reload_conf()" >/dev/null ||
 	give_up "sorts cannot be switched on"
-rm -rf "${work:?}/regress" "$work/isolation" "$work/diffs"
+rm -rf "${work:?}/regress" "$work/isolation" "${modules[@]/#/$work/}" "$work/diffs"
 run_suites judge_order
 check_sorts
 stop_cluster || failed=$((failed + 1))
