@@ -205,7 +205,6 @@ CREATE INDEX gist_error ON gist_points USING gist (p) WITH (parallel_workers = m
 CREATE INDEX gist_error ON gist_points USING gist (p) WITH (fillfactor = 1000);
 CREATE INDEX gist_error ON gist_points USING gist (p) WITH (deduplicate_items = on);
 CREATE UNIQUE INDEX gist_error ON gist_points USING gist (p);
-CREATE INDEX gist_error ON gist_points USING gist (p DESC);
 CREATE INDEX gist_error ON gist_points USING gist (word);
 SELECT gist_built();
 
