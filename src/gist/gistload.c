@@ -337,7 +337,6 @@ gistload_begin_slice(GistLoad *load, int slice)
 	MemoryContext old;
 
 	fault_point("gistload: begin slice");
-	fault_point("gistload: begin slice");
 	if (load->fileset == NULL)
 		return;
 	old = MemoryContextSwitchTo(load->cxt);
@@ -357,7 +356,6 @@ gistload_end_slice(GistLoad *load)
 		level_flush(load, load->leaf);
 	MemoryContextReset(load->gist->tempCxt);
 	fault_point("gistload: end slice");
-	fault_point("gistload: export list");
 	BufFileWrite(load->list, &end, sizeof(end));
 	BufFileExportFileSet(load->list);
 	BufFileClose(load->list);
@@ -443,7 +441,6 @@ gistload_finish(GistLoad *load)
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
-	fault_point("gistload: stitch");
 	if (load->fileset != NULL)
 	{
 		shared->rest[0] = writer->chunk;
@@ -452,7 +449,6 @@ gistload_finish(GistLoad *load)
 		for (int i = 0; i < shared->nslices; i++)
 			list_add(load, i);
 	}
-	fault_point("gistload: upper levels");
 	write_root(load);
 	pagewrite_retire_spare(writer, make_deleted);
 	pagewrite_flush(writer);
