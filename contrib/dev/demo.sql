@@ -145,7 +145,7 @@ BEGIN
 		PERFORM bt_index_parent_check(index, true, true);
 		SELECT details::text INTO result FROM ptsort_check(index, true) WHERE problems > 0;
 	ELSE
-		PERFORM gist_check(index);
+		PERFORM gist_check(index, tight => true);
 	END IF;
 	RETURN coalesce(result, 'ok');
 END $$;
