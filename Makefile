@@ -20,6 +20,7 @@
 #   make bench-sort   time the server's tuplesort and ptsort's sort on the same rows; see contrib/bench/bench-sort.sh
 #   make sortbench   run the sort benchmark, which sorts files, with ptsort and with other programs; see contrib/bench/bench-file.sh
 #   make bench-query   time queries sorted by the server and by ptsort; see contrib/bench/bench-query.sh
+#   make bench-gist   time GiST builds by the server and by ptsort, and count the blocks that queries read; see contrib/bench/bench-gist.sh
 #   make fuzz SECONDS=n SEED=s   compare random indexes with the server's; CASE=n runs only one case
 #   make dist     make the release archive for PGXN
 #
@@ -31,7 +32,7 @@ EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
 
 # These goals need no pg_config: they find or install a server, then call make.
-ALONE = check check-locales crash demo bench bench-text bench-scale bench-neighbours bench-sort bench-query sortbench dist \
+ALONE = check check-locales crash demo bench bench-text bench-scale bench-neighbours bench-sort bench-query bench-gist sortbench dist \
 	check-asserts check-18 check-19 check-arch check-valgrind check-sanitizers check-static check-indent \
 	indent typedefs check-package check-rpm fuzz
 
@@ -99,6 +100,9 @@ bench-sort:
 
 bench-query:
 	@contrib/bench/bench-query.sh
+
+bench-gist:
+	@contrib/bench/bench-gist.sh
 
 sortbench:
 	@contrib/bench/bench-file.sh
