@@ -140,7 +140,7 @@ def measure(server, options, name):
     for builder in builders[1:]:
         for kind, found in builder["searches"].items():
             if found["answer"] != builders[0]["searches"][kind]["answer"]:
-                raise cluster.SqlError("answers of %s differ" % kind)
+                raise SystemExit("%s: answers of %s differ" % (name, kind))
     return builders
 
 
