@@ -3,7 +3,7 @@
 # bench-gist.sh - `make bench-gist`: build the same GiST indexes with the server
 # and with ptsort, in turn, and count the index blocks that searches read.
 #
-#	make bench-gist                         points, 1 million rows
+#	make bench-gist                         all shapes, 1 million rows
 #	make bench-gist ROWS=10000000 RUNS=3
 #
 # The script also measures PostGIS, range and btree_gist classes if the server
