@@ -243,7 +243,6 @@ list_add(GistLoad *load, int slice)
 
 	fault_point("gistload: open list");
 	list_name(name, slice);
-	fault_point("gistload: open list");
 	list = BufFileOpenFileSet(&load->fileset->fs, name, O_RDONLY, false);
 	for (;;)
 	{

@@ -85,8 +85,8 @@ prepare_column(SortSupport support, Relation index, int column,
 
 /*
  * True if the comparison of abbreviated keys orders keys as unsigned integers
- * after 'flip' inverts their bits.  The probes include no 0, because for
- * PostGIS it has the meaning "ask the complete comparison".
+ * after 'flip' inverts their bits.  To PostGIS, the key 0 means "compare the
+ * complete keys", so the probes do not include 0.
  */
 static bool
 orders_integers(SortSupport support, uint64 flip)
@@ -100,9 +100,9 @@ orders_integers(SortSupport support, uint64 flip)
 	{
 		for (int j = 0; j < lengthof(ascending); j++)
 		{
-			int			cmp = support->comparator((Datum) (ascending[i] ^ flip),
-												  (Datum) (ascending[j] ^ flip),
-												  support);
+			Datum		left = UInt64GetDatum(ascending[i] ^ flip);
+			Datum		right = UInt64GetDatum(ascending[j] ^ flip);
+			int			cmp = support->comparator(left, right, support);
 
 			if ((cmp < 0) != (i < j) || (cmp > 0) != (i > j))
 				return false;
@@ -174,9 +174,10 @@ variant_put_gist(PtSort *sort, ItemPointer tid, Datum *values, bool *isnull)
 		Datum		key = index_getattr(tuple, 1, state->desc, &null);
 
 		if (!null)
-			word = state->flip ^
-				DatumGetUInt64(state->first.abbrev_converter(key,
-															 &state->first));
+		{
+			key = state->first.abbrev_converter(key, &state->first);
+			word = DatumGetUInt64(key) ^ state->flip;
+		}
 	}
 	sort_put(sort, tuple, IndexTupleSize(tuple), &word);
 	MemoryContextSwitchTo(old);
