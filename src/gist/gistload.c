@@ -150,6 +150,21 @@ level_tuples(const GistLevel *level, int *n)
 	return tuples;
 }
 
+/*
+ * Returns the union of a page's tuples.  btree_gist's bit types convert all
+ * tuples to keys of inner pages except the first, so the first comes again at
+ * the end.
+ */
+static IndexTuple
+page_union(const GistLoad *load, IndexTuple *tuples, int n)
+{
+	IndexTuple *all = palloc((n + 1) * sizeof(IndexTuple));
+
+	memcpy(all, tuples, n * sizeof(IndexTuple));
+	all[n] = tuples[0];
+	return gistunion(load->index, all, n + 1, load->gist);
+}
+
 /* Divide the tuples of the level's pages into well-shaped pages. */
 static SplitPageLayout *
 divide(const GistLoad *load, const GistLevel *level)
@@ -161,7 +176,7 @@ divide(const GistLoad *load, const GistLevel *level)
 	if (level->npages > 1)
 		return gistSplit(load->index, level->pages[0], tuples, n, load->gist);
 	layout = palloc0(sizeof(SplitPageLayout));
-	layout->itup = gistunion(load->index, tuples, n, load->gist);
+	layout->itup = page_union(load, tuples, n);
 	layout->list = gistfillitupvec(tuples, n, &layout->lenlist);
 	layout->block.num = n;
 	return layout;
