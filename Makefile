@@ -155,7 +155,7 @@ LAYERS = \
 	$(addprefix btree/, \
 		btpage btload btbuild siblings) \
 	$(addprefix gist/, \
-		gistload gistbuild) \
+		gistaxis gistload gistbuild) \
 	$(addprefix copy/, \
 		copy copyscan copywrite tablecopy) \
 	$(addprefix check/, \

@@ -15,6 +15,7 @@
 
 #include "access/gist_private.h"
 #include "forecast/forecast.h"
+#include "gist/gistaxis.h"
 #include "gist/gistload.h"
 #include "miscadmin.h"
 #include "sort/tuplesort.h"
@@ -31,6 +32,7 @@ typedef struct GistGroup
 {
 	Relation	index;
 	GISTSTATE  *gist;
+	GistAxis	axis;
 	Page		page;			/* a leaf, for picksplit */
 	int			n;
 	Size		bytes;
@@ -50,6 +52,7 @@ divide(IndexSize *size, GistGroup *group)
 
 	CHECK_FOR_INTERRUPTS();
 	INSTR_TIME_SET_CURRENT(start);
+	gistaxis_sort(group->axis, group->tuples, group->n, group->index);
 	layout = gistSplit(group->index, group->page, group->tuples, group->n,
 					   group->gist);
 	size->split_ms += pt_ms_since(start);
@@ -122,6 +125,7 @@ gistsize_estimate(IndexSize *size, Relation index, Sample *sample)
 	group->index = index;
 	group->gist = initGISTstate(index);
 	group->gist->tempCxt = createTempGistContext();
+	group->axis = gistaxis_of(index);
 	group->page = palloc(BLCKSZ);
 	gistinitpage(group->page, F_LEAF);
 	old = MemoryContextSwitchTo(group->gist->tempCxt);

@@ -15,6 +15,7 @@
 #include "access/gist_private.h"
 #include "write/pagewrite.h"
 #include "debug.h"
+#include "gist/gistaxis.h"
 #include "gist/gistload.h"
 #include "miscadmin.h"
 #include "sort/shared.h"
@@ -53,6 +54,7 @@ struct GistLoad
 	BufFile    *list;			/* list of the current slice's leaves */
 	MemoryContext cxt;
 	GISTSTATE  *gist;
+	GistAxis	axis;
 	PageWriter	writer;
 	GistLevel  *leaf;
 	int64		all_tuples;		/* tuples expected from all participants */
@@ -174,7 +176,10 @@ divide(const GistLoad *load, const GistLevel *level)
 	IndexTuple *tuples = level_tuples(level, &n);
 
 	if (level->npages > 1)
+	{
+		gistaxis_sort(load->axis, tuples, n, load->index);
 		return gistSplit(load->index, level->pages[0], tuples, n, load->gist);
+	}
 	layout = palloc0(sizeof(SplitPageLayout));
 	layout->itup = page_union(load, tuples, n);
 	layout->list = gistfillitupvec(tuples, n, &layout->lenlist);
@@ -336,6 +341,7 @@ gistload_begin(const Build *build)
 	load->cxt = cxt;
 	load->gist = initGISTstate(build->index);
 	load->gist->tempCxt = createTempGistContext();
+	load->axis = gistaxis_of(build->index);
 	sort_stats(build->team.sort, &stats);
 	load->all_tuples = stats.tuples;
 	pagewrite_begin(&load->writer, &load->shared->file, build->index);
