@@ -31,6 +31,10 @@ SHAPES = {
     "postgis_line": ("postgis", "ST_MakeLine(ST_Point(x * 100, y * 100),"
                      " ST_Point(x * 100 + z / 10, y * 100 + z / 5))",
                      "v && ST_Expand(q, 0.01)", "v <-> q"),
+    # circles of 8 corners; every thousandth has 4,000, and is toasted
+    "postgis_polygon": ("postgis", "ST_Buffer(ST_Point(x * 360 - 180, y * 180 - 90),"
+                        " z * z / 10, CASE WHEN z < 0.001 THEN 1000 ELSE 2 END)",
+                        "v && ST_Expand(q, 0.1)", "v <-> q"),
     "range": (None, "int8range((x * 1e9)::int8, (x * 1e9 + y * 1e5 + 1)::int8)", "v && q", None),
     "btree_int8": ("btree_gist", "(x * 1e12)::int8", "v BETWEEN q AND q + 10000000", "v <-> q"),
 }
