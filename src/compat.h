@@ -104,6 +104,13 @@
 	LockHeldByMe(locktag, lockmode, false)
 #endif
 
+/* 17 replaced MyBackendId; no two processes have the same number. */
+#if PG_VERSION_NUM < 170000
+#define pt_process_number() MyBackendId
+#else
+#define pt_process_number() MyProcNumber
+#endif
+
 /* 16 replaced pg_class_ownercheck(). */
 #if PG_VERSION_NUM >= 160000
 #define pt_owns_table(table, role) \

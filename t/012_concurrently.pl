@@ -178,5 +178,32 @@ is_deeply(
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_index WHERE NOT indisvalid'),
 	'0', 'CONCURRENTLY: all indexes are valid');
 
+
+# Sessions that build at the same time do not take the builds from each other:
+# all wait for an old transaction, and then build.
+$node->safe_psql(
+	'postgres', q{
+DO $$ BEGIN
+FOR t IN 1 .. 4 LOOP
+	EXECUTE format('CREATE TABLE many%s (a int)', t);
+	EXECUTE format('INSERT INTO many%s SELECT generate_series(1, 1000)', t);
+	FOR i IN 1 .. 8 LOOP
+		EXECUTE format('CREATE INDEX many%s_%s ON many%s (a)', t, i, t);
+	END LOOP;
+END LOOP;
+END $$});
+$old = $node->background_psql('postgres');
+$old->query_safe('BEGIN; LOCK many1, many2, many3, many4 IN ROW EXCLUSIVE MODE');
+$end = log_end($node);
+my @sessions = map { start_psql($node, "REINDEX TABLE CONCURRENTLY many$_") } (1 .. 4);
+$node->poll_query_until('postgres',
+	q{SELECT count(*) = 4 FROM pg_stat_activity WHERE query ~ '^REINDEX' AND wait_event = 'virtualxid'});
+end_session($old);
+$_->{run}->finish foreach @sessions;
+is_deeply(
+	[ sort(builds_since($node, $end)) ],
+	[ map { my $t = $_; map { "many${t}_${_}_ccnew: 3" } (1 .. 8) } (1 .. 4) ],
+	'CONCURRENTLY: several sessions at the same time');
+
 $node->stop;
 done_testing();

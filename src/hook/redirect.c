@@ -56,7 +56,6 @@ static List *expected = NIL;
 
 /* Reminders that this process may still send; protects from endless loops */
 static const int max_reminders = 1000;
-static const Oid no_relation = 1;	/* no relation has this OID */
 static int	reminders;
 static bool reminded;			/* one is on its way */
 
@@ -213,8 +212,23 @@ redirect_rebuild(Oid relid)
  * callback redirects its build.  The entry is closed until the server opens it;
  * if an invalidation arrives between, the server builds the index.
  *
- * Other sessions receive the reminders, too, and ignore them.
+ * Other sessions receive the reminders, too, and ignore them, because each
+ * process has its own OID for reminders.  If other sessions with expected
+ * builds answered a reminder, the reminders would multiply, and each session
+ * would soon reach max_reminders.
  */
+
+/*
+ * Returns the OID of this process's reminders.  No relation has an OID in this
+ * range: catalogs have lower OIDs, and initdb assigns higher ones.
+ */
+static Oid
+reminder_oid(void)
+{
+	return FirstGenbkiObjectId +
+		pt_process_number() % (FirstUnpinnedObjectId - FirstGenbkiObjectId);
+}
+
 static void
 send_reminder(void)
 {
@@ -226,7 +240,7 @@ send_reminder(void)
 	reminded = true;
 	message.rc.id = SHAREDINVALRELCACHE_ID;
 	message.rc.dbId = MyDatabaseId;
-	message.rc.relId = no_relation;
+	message.rc.relId = reminder_oid();
 	SendSharedInvalidMessages(&message, 1);
 }
 
@@ -247,7 +261,7 @@ find_locked(void)
 static void
 redirect_expected(Oid relid)
 {
-	bool		arrived = relid == no_relation || !OidIsValid(relid);
+	bool		arrived = relid == reminder_oid() || !OidIsValid(relid);
 	Oid			locked = IsTransactionState() ? find_locked() : InvalidOid;
 
 	if (arrived)
