@@ -73,8 +73,9 @@ delete $types{bool} if server_major() < 16;
 # test compares only answers and the number of entries.
 my %cut = map { $_ => 1 } qw(bit varbit bytea);
 
-# Types of whose class a function is not marked as parallel safe
-my %is_serial = (bool => 1);
+# Types of whose class a function is not marked as parallel safe: bool before 19
+my %is_serial = map { $_ => 1 } split /\n/, $node->safe_psql('postgres', q{
+SELECT DISTINCT 'bool' FROM pg_proc WHERE proname ~ '^gbt_bool_' AND proname !~ 'sortsupport' AND proparallel <> 's'});
 
 # Indexes whose classes all have sort support, by their columns
 my @names = sort keys %types;
