@@ -101,6 +101,15 @@ SELECT * FROM forecast('REINDEX INDEX CONCURRENTLY data_word');
 SELECT * FROM forecast('REINDEX (TABLESPACE pg_default) TABLE data') WHERE table_name = 'data';
 SELECT participants_reason FROM ptsort_forecast('REINDEX INDEX data_hash');
 
+-- REINDEX CONCURRENTLY skips invalid indexes and exclusion constraints
+CREATE TABLE skipped (a int, b int, EXCLUDE (a WITH =));
+INSERT INTO skipped SELECT i, 1 FROM generate_series(1, 100) i;
+CREATE INDEX skipped_b ON skipped (b);
+CREATE UNIQUE INDEX CONCURRENTLY skipped_invalid ON skipped (b);
+SELECT index_name FROM ptsort_forecast('REINDEX TABLE CONCURRENTLY skipped');
+SELECT index_name FROM ptsort_forecast('REINDEX TABLE skipped');
+SELECT index_name FROM ptsort_forecast('REINDEX INDEX CONCURRENTLY skipped_invalid');
+
 -- copies of the table, then its indexes
 SELECT * FROM forecast('CLUSTER data USING data_id') WHERE table_name = 'data';
 SELECT * FROM forecast('VACUUM (FULL, ANALYZE) data') WHERE table_name = 'data';

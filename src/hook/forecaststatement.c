@@ -15,6 +15,7 @@
 #include "access/genam.h"
 #include "access/relation.h"
 #include "access/table.h"
+#include "catalog/catalog.h"
 #include "catalog/index.h"
 #include "catalog/namespace.h"
 #include "catalog/objectaddress.h"
@@ -286,7 +287,29 @@ existing_index(Oid heap_id, Oid index_id, bool concurrent, Oid tablespace)
 	return item;
 }
 
-/* Returns the items of all indexes of a table, and of its TOAST table. */
+/*
+ * True if the server does not rebuild the index with the other indexes of its
+ * table, and warns.
+ */
+static bool
+is_skipped(Relation heap, Oid index_id, bool concurrent)
+{
+	Relation	index = index_open(index_id, AccessShareLock);
+	bool		skipped = false;
+
+	if (concurrent && !RelationUsesLocalBuffers(heap))
+		skipped = !index->rd_index->indisvalid ||
+			index->rd_index->indisexclusion;
+	else if (IsToastRelation(heap))
+		skipped = !index->rd_index->indisvalid;
+	index_close(index, NoLock);
+	return skipped;
+}
+
+/*
+ * Returns the items of all indexes of a table, and of its TOAST table, that the
+ * server rebuilds with the table.
+ */
 static List *
 indexes_of(Oid table, bool concurrent, Oid tablespace)
 {
@@ -297,8 +320,11 @@ indexes_of(Oid table, bool concurrent, Oid tablespace)
 	ListCell   *lc;
 
 	foreach(lc, indexes)
-		items = lappend(items, existing_index(table, lfirst_oid(lc), concurrent,
-											  tablespace));
+	{
+		if (!is_skipped(heap, lfirst_oid(lc), concurrent))
+			items = lappend(items, existing_index(table, lfirst_oid(lc),
+												  concurrent, tablespace));
+	}
 	table_close(heap, NoLock);
 	if (OidIsValid(toast))
 		items = list_concat(items, indexes_of(toast, concurrent, tablespace));
