@@ -110,8 +110,42 @@ resolve_collation(IndexColumn *column, const IndexElem *element)
 				(errcode(ERRCODE_INDETERMINATE_COLLATION),
 				 errmsg("could not determine which collation to use for index expression"),
 				 errhint("Use the COLLATE clause to set the collation explicitly.")));
-	if (!type_is_collatable(column->type))
-		column->collation = InvalidOid;
+	if (!type_is_collatable(column->type) && OidIsValid(column->collation))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("collations are not supported by type %s",
+						format_type_be(column->type))));
+}
+
+/* Raise the server's errors for what the access method does not support. */
+static void
+check_support(const IndexAmRoutine *routine, const char *access_method,
+			  const IndexStmt *stmt)
+{
+	ListCell   *lc;
+
+	/* a unique constraint of GiST has periods */
+	if (stmt->unique && !stmt->isconstraint && !routine->amcanunique)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("access method \"%s\" does not support unique indexes",
+						access_method)));
+	foreach(lc, stmt->indexParams)
+	{
+		IndexElem  *element = lfirst_node(IndexElem, lc);
+
+		if (element->ordering != SORTBY_DEFAULT && !routine->amcanorder)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("access method \"%s\" does not support ASC/DESC options",
+							access_method)));
+		if (element->nulls_ordering != SORTBY_NULLS_DEFAULT &&
+			!routine->amcanorder)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("access method \"%s\" does not support NULLS FIRST/LAST options",
+							access_method)));
+	}
 }
 
 /* Returns the type that an operator class stores; 0: the column's own type. */
@@ -266,6 +300,7 @@ newindex_describe(Relation heap, IndexStmt *stmt, const char *name)
 	index->rd_rel = describe_class(heap, name, access_method, natts);
 	index->rd_index = describe_index(heap, stmt, natts);
 	index->rd_indam = GetIndexAmRoutineByAmId(access_method, false);
+	check_support(index->rd_indam, stmt->accessMethod, stmt);
 	options = transformRelOptions((Datum) 0, stmt->options, NULL, NULL, false,
 								  false);
 	index->rd_options = index_reloptions(index->rd_indam->amoptions, options,
