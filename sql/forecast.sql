@@ -149,6 +149,8 @@ SELECT * FROM forecast('CREATE INDEX ON');
 SELECT * FROM forecast('ALTER TABLE data ADD COLUMN more int UNIQUE');
 SELECT * FROM forecast('ALTER TABLE data ADD UNIQUE USING INDEX data_id');
 SELECT * FROM forecast('REINDEX SCHEMA forecast');
+SELECT * FROM forecast('CLUSTER data USING data_word');
+SELECT * FROM forecast('CLUSTER data USING data_hash');
 SELECT * FROM forecast('VACUUM data');
 SELECT * FROM forecast('VACUUM FULL');
 SELECT * FROM forecast('CLUSTER data');

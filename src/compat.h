@@ -22,12 +22,18 @@
 #include "catalog/index.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_database.h"
+#if PG_VERSION_NUM < 190000
+#include "commands/cluster.h"
+#endif
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain.h"
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
 #endif
 #include "commands/progress.h"
+#if PG_VERSION_NUM >= 190000
+#include "commands/repack.h"
+#endif
 #include "executor/instrument.h"
 #include "nodes/makefuncs.h"
 #if PG_VERSION_NUM >= 190000

@@ -426,6 +426,8 @@ order_index(Oid table, const char *name)
 			get_index_isclustered(index))
 			result = index;
 	}
+	if (OidIsValid(result))
+		check_index_is_clusterable(heap, result, AccessShareLock);
 	table_close(heap, NoLock);
 	if (!OidIsValid(result))
 		ereport(ERROR,
