@@ -151,7 +151,7 @@ LAYERS = \
 	$(addprefix team/, \
 		heapread heapjudge heapscan team build parallel) \
 	$(addprefix write/, \
-		pagewrite buildreport) \
+		pagewrite slicelist buildreport) \
 	$(addprefix btree/, \
 		btpage btload btbuild siblings) \
 	$(addprefix gist/, \

@@ -21,15 +21,10 @@
 
 #include "btree/btbuild.h"
 #include "btree/btload.h"
-#include "write/buildreport.h"
 #include "catalog/index.h"
 #include "catalog/storage.h"
-#include "commands/progress.h"
 #include "debug.h"
-#include "miscadmin.h"
-#include "pgstat.h"
 #include "sort/tuplesort.h"
-#include "storage/bufmgr.h"
 #include "team/build.h"
 #include "text/text_rank.h"
 #include "util.h"
@@ -38,6 +33,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "variant/variants.h"
+#include "write/buildreport.h"
 
 /* Sibling: another index that the scan of this build serves. */
 typedef struct Sibling
@@ -330,17 +326,6 @@ btbuild_fill(Team *team)
 	pfree(targets);
 }
 
-/* Count this participant's tuples; the leader reports the total as progress. */
-static void
-report_tuples(const Team *team, BtLoad *load)
-{
-	int64		done = btload_report(load);
-
-	CHECK_FOR_INTERRUPTS();
-	if (team->is_leader)
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
-}
-
 /* Add the sort's current slice to the index's slice, tuple by tuple. */
 static void
 load_tuples(const Team *team, BtLoad *load)
@@ -352,9 +337,9 @@ load_tuples(const Team *team, BtLoad *load)
 	{
 		btload_add(load, itup);
 		if (++n % BUILDREPORT_STEP == 0)
-			report_tuples(team, load);
+			build_report_loaded(team, btload_report(load));
 	}
-	report_tuples(team, load);
+	build_report_loaded(team, btload_report(load));
 }
 
 /* Add the sort's current slice in bulk, as entries of an exact key. */
@@ -367,7 +352,7 @@ load_entries(const Team *team, BtLoad *load, const KeyPack *pack)
 	while ((entries = variant_get_index_entries(team->sort, &n)) != NULL)
 	{
 		btload_add_entries(load, pack, entries, n);
-		report_tuples(team, load);
+		build_report_loaded(team, btload_report(load));
 	}
 }
 
@@ -452,7 +437,7 @@ run_build(BtBuild *self)
 	build_check(build, "btbuild_load");
 
 	/* Include tuples that workers counted after the leader's last report. */
-	report_tuples(team, self->load);
+	build_report_loaded(team, btload_report(self->load));
 	team->slot->pages = btload_finish(self->load);
 	fault_point("build: after finish");
 	return InvalidOid;
@@ -528,15 +513,9 @@ IndexBuildResult *
 btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 			  const BtBuildRequest *request)
 {
-	PtParallelRequest what = {
-		.table = heap,
-		.index = index,
-		.index_info = indexInfo,
-		.budget = (int64) maintenance_work_mem * 1024,
-		.progress = true
-	};
+	PtParallelRequest what = build_request(heap, index, indexInfo);
 	BtBuildRequest again = *request;
-	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
+	IndexBuildResult *result;
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context = AllocSetContextCreate(caller, "ptsort build",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -544,11 +523,6 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	BtBuild    *self;
 	Oid			contradicted;
 	instr_time	start;
-
-	/* the server's btbuild() raises this error, too */
-	if (RelationGetNumberOfBlocks(index) != 0)
-		elog(ERROR, "index \"%s\" already contains data",
-			 RelationGetRelationName(index));
 
 	INSTR_TIME_SET_CURRENT(start);
 	MemoryContextSwitchTo(context);
@@ -572,11 +546,9 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 					pt_ms_since(start));
 	buildreport_publish(BUILD_REPORT_BUILD, index, &self->base.team,
 						self->request->runs != NULL);
-	result->heap_tuples = self->base.heap_tuples;
-	result->index_tuples = self->base.index_tuples;
-	team_leave(&self->base.team);
-
 	MemoryContextSwitchTo(caller);
+	result = build_result(&self->base);
+	team_leave(&self->base.team);
 	MemoryContextDelete(context);
 	return result;
 }

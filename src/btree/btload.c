@@ -22,14 +22,14 @@
 
 #include "btree/btload.h"
 #include "btree/btpage.h"
-#include "write/pagewrite.h"
 #include "debug.h"
 #include "miscadmin.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
-#include "storage/buffile.h"
 #include "util.h"
 #include "utils/memutils.h"
+#include "write/pagewrite.h"
+#include "write/slicelist.h"
 
 /* BtSliceOut: the part of a loaded slice that stays in the shared block. */
 typedef struct BtSliceOut
@@ -50,7 +50,6 @@ typedef struct BtSliceOut
 typedef struct BtLoadShared
 {
 	PageFileShared file;
-	pg_atomic_uint64 tuples;	/* tuples that all participants reported */
 	bool		allequalimage;
 	int			nslices;
 } BtLoadShared;
@@ -82,9 +81,6 @@ struct BtLoad
 	BufFile    *list;			/* list of the slice's leaves; NULL if empty */
 
 	int64		all_tuples;		/* tuples expected from all participants */
-	int64		tuples;			/* tuples that this participant added */
-	int64		reported;		/* part of 'tuples' already reported by
-								 * btload_report */
 	int64		leaves;			/* leaves that this participant began */
 };
 
@@ -138,7 +134,6 @@ btload_shared_init(Team *team, int processes, int slices)
 	 * scan, the planner raises the same error as in a build by the server.
 	 */
 	pg_atomic_write_u64(&shared->file.nblocks, BTREE_METAPAGE + 1);
-	pg_atomic_init_u64(&shared->tuples, 0);
 	shared->allequalimage = _bt_allequalimage(index, true);
 	shared->nslices = slices;
 	for (int i = 0; i < processes; i++)
@@ -150,45 +145,22 @@ btload_shared_init(Team *team, int processes, int slices)
 
 
 /*
- * The list of a slice's leaves has a pivot tuple for each leaf except the
- * first, in key order: the leaf's low key, with the leaf's block as downlink.
+ * Add a leaf to the list of its slice, unless it is the first, whose low key is
+ * unknown.  The list has the leaves' low keys, in key order.
  */
-
 static void
-list_name(char *name, int slice)
-{
-	snprintf(name, NAMEDATALEN, "ptsort.links.%d", slice);
-}
-
-/* Add a leaf to the list unless it is the first, whose low key is unknown. */
-static void
-list_append(BtLoad *load, IndexTuple pivot)
+list_leaf(BtLoad *load, IndexTuple pivot)
 {
 	if (BTreeTupleGetDownLink(pivot) == load->out->firstblk)
 		return;
 	if (load->list == NULL)
 	{
 		MemoryContext oldcxt = MemoryContextSwitchTo(load->cxt);
-		char		name[NAMEDATALEN];
 
-		list_name(name, load->slice);
-		load->list = BufFileCreateFileSet(&load->fileset->fs, name);
+		load->list = slicelist_create(load->fileset, load->slice);
 		MemoryContextSwitchTo(oldcxt);
 	}
-	BufFileWrite(load->list, pivot, IndexTupleSize(pivot));
-}
-
-/* Copy the next leaf's tuple to 'pivot', which has room for any tuple. */
-static void
-list_next(BufFile *list, IndexTuple pivot)
-{
-	BufFileReadExact(list, pivot, sizeof(IndexTupleData));
-	if (IndexTupleSize(pivot) < sizeof(IndexTupleData))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("list of an index's leaves is damaged")));
-	BufFileReadExact(list, pivot + 1,
-					 IndexTupleSize(pivot) - sizeof(IndexTupleData));
+	slicelist_append(load->list, pivot);
 }
 
 
@@ -228,7 +200,7 @@ expect_leaves(BtLoad *load)
 
 	writer->at_least = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
 	if (load->leaves > 0)
-		leaves = tuples * ((double) load->leaves / load->tuples);
+		leaves = tuples * ((double) load->leaves / writer->tuples);
 	writer->to_come = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
 }
 
@@ -255,7 +227,7 @@ level_put_downlink(BtLevel *level)
 	BTreeTupleSetDownLink(level->lowkey, level->open.blkno);
 	if (level->load->out != NULL)
 	{
-		list_append(level->load, level->lowkey);
+		list_leaf(level->load, level->lowkey);
 		return;
 	}
 	if (level->parent == NULL)
@@ -382,7 +354,7 @@ void
 btload_add(BtLoad *load, IndexTuple itup)
 {
 	Assert((itup->t_info & INDEX_ALT_TID_MASK) == 0);
-	load->tuples++;
+	load->writer.tuples++;
 	if (unlikely(load->leaf.open.page == NULL))
 		level_open(load, &load->leaf.open, 0);
 	else if (load->rules.deduplicate)
@@ -402,7 +374,7 @@ btload_add_entries(BtLoad *load, const KeyPack *pack, const uint64 *entries,
 {
 	int			stride = pack->nwords + 1;
 
-	load->tuples += n;
+	load->writer.tuples += n;
 	if (unlikely(load->leaf.open.page == NULL))
 		level_open(load, &load->leaf.open, 0);
 	while (n > 0)
@@ -437,11 +409,7 @@ btload_add_entries(BtLoad *load, const KeyPack *pack, const uint64 *entries,
 int64
 btload_report(BtLoad *load)
 {
-	int64		added = load->tuples - load->reported;
-
-	load->reported = load->tuples;
-	work_count(WORK_READ, added);
-	return (int64) pg_atomic_add_fetch_u64(&load->shared->tuples, added);
+	return pagewrite_report(&load->writer);
 }
 
 /* Leave the current slice for the leader to stitch. */
@@ -462,8 +430,7 @@ leave_slice(BtLoad *load)
 	if (load->list != NULL)
 	{
 		fault_point("btload: export list");
-		BufFileExportFileSet(load->list);
-		BufFileClose(load->list);
+		slicelist_export(load->list);
 		load->list = NULL;
 	}
 	out->loaded = true;
@@ -498,6 +465,14 @@ btload_end(BtLoad *load)
  * The leader's part
  */
 
+/* Copy the next leaf's low key from a list that must have another leaf. */
+static void
+next_leaf(BufFile *list, IndexTuple lowkey)
+{
+	if (!slicelist_next(list, lowkey))
+		elog(ERROR, "list of an index's leaves is too short");
+}
+
 /*
  * Write a slice's first leaf from the shared block, and add the slice's list
  * to level 1.  Sets leaf->lowkey to the low key of the slice's last leaf.
@@ -508,7 +483,6 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 	BtLoad	   *load = leaf->load;
 	Page		first = pagewrite_get_buffer(&load->writer);
 	BufFile    *list;
-	char		name[NAMEDATALEN];
 
 	memcpy(first, out->first.data, BLCKSZ);
 	BTPageGetOpaque(first)->btpo_prev = leftblk;
@@ -518,14 +492,13 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 
 	/* add the downlinks of all leaves between the first and the last leaf */
 	fault_point("btload: open list");
-	list_name(name, slice);
-	list = BufFileOpenFileSet(&load->fileset->fs, name, O_RDONLY, false);
-	list_next(list, leaf->lowkey);
+	list = slicelist_open(load->fileset, slice);
+	next_leaf(list, leaf->lowkey);
 	for (int64 i = 2; i < out->npages; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		level_add(leaf->parent, leaf->lowkey, 0);
-		list_next(list, leaf->lowkey);
+		next_leaf(list, leaf->lowkey);
 	}
 	BufFileClose(list);
 }

@@ -19,7 +19,6 @@
 
 #include "access/xact.h"
 #include "btree/btbuild.h"
-#include "write/buildreport.h"
 #include "debug.h"
 #include "key/key.h"
 #include "sort/shared.h"
@@ -27,6 +26,7 @@
 #include "storage/bufmgr.h"
 #include "text/text_rank.h"
 #include "utils/rel.h"
+#include "write/buildreport.h"
 
 /* The list of waiting runs; an entry is free if its segment is NULL. */
 static WaitingRuns waiting[MAX_SIBLINGS];

@@ -25,7 +25,6 @@
 #include "access/rewriteheap.h"
 #include "access/table.h"
 #include "access/xact.h"
-#include "write/buildreport.h"
 #include "catalog/catalog.h"
 #include "commands/progress.h"
 #include "copy/copy.h"
@@ -40,6 +39,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "variant/variants.h"
+#include "write/buildreport.h"
 
 /* 1/PAGES_PART of the budget is for pages whose place is not known yet. */
 #define PAGES_PART		2

@@ -47,6 +47,7 @@ typedef struct GistGroup
 static void
 divide(IndexSize *size, GistGroup *group)
 {
+	MemoryContext old = MemoryContextSwitchTo(group->gist->tempCxt);
 	SplitPageLayout *layout;
 	instr_time	start;
 
@@ -63,10 +64,23 @@ divide(IndexSize *size, GistGroup *group)
 			layout->block.num * sizeof(ItemIdData);
 		group->downlinks += IndexTupleSize(layout->itup) + sizeof(ItemIdData);
 	}
+	MemoryContextSwitchTo(old);
 	MemoryContextReset(group->gist->tempCxt);
 	group->divided += group->n;
 	group->n = 0;
 	group->bytes = 0;
+}
+
+/* Add a copy of a tuple, which is in the context that divide() resets. */
+static void
+add_tuple(GistGroup *group, IndexTuple tuple)
+{
+	Size		size = IndexTupleSize(tuple);
+	IndexTuple	copy = MemoryContextAlloc(group->gist->tempCxt, size);
+
+	memcpy(copy, tuple, size);
+	group->tuples[group->n++] = copy;
+	group->bytes += size + sizeof(ItemIdData);
 }
 
 /* Read the entries of the sample, and divide the first groups of them. */
@@ -84,14 +98,13 @@ divide_groups(IndexSize *size, GistGroup *group, Sample *sample)
 		size->largest = Max(size->largest, bytes);
 		if (ngroups == max_groups)
 			continue;
-		bytes += sizeof(ItemIdData);
-		if (group->bytes + bytes > GIST_LOAD_PAGES * GiSTPageSize)
+		if (group->bytes + bytes + sizeof(ItemIdData) >
+			GIST_LOAD_PAGES * GiSTPageSize)
 		{
 			divide(size, group);
 			ngroups++;
 		}
-		group->tuples[group->n++] = CopyIndexTuple(tuple);
-		group->bytes += bytes;
+		add_tuple(group, tuple);
 	}
 	if (group->divided == 0 && group->bytes > GiSTPageSize)
 		divide(size, group);
@@ -119,7 +132,6 @@ gistsize_estimate(IndexSize *size, Relation index, Sample *sample)
 {
 	double		rows = sample->entries * sample_scale(sample);
 	GistGroup  *group = palloc0(sizeof(GistGroup));
-	MemoryContext old;
 
 	memset(size, 0, sizeof(IndexSize));
 	group->index = index;
@@ -128,9 +140,7 @@ gistsize_estimate(IndexSize *size, Relation index, Sample *sample)
 	group->axis = gistaxis_of(index);
 	group->page = palloc(BLCKSZ);
 	gistinitpage(group->page, F_LEAF);
-	old = MemoryContextSwitchTo(group->gist->tempCxt);
 	divide_groups(size, group, sample);
-	MemoryContextSwitchTo(old);
 	if (group->divided > 0)
 		count_pages(size, group, rows);
 	else

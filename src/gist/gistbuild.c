@@ -8,19 +8,16 @@
 #include "compat.h"
 
 #include "access/gist_private.h"
-#include "write/buildreport.h"
-#include "commands/progress.h"
 #include "debug.h"
 #include "gist/gistbuild.h"
 #include "gist/gistload.h"
-#include "miscadmin.h"
-#include "pgstat.h"
 #include "sort/tuplesort.h"
 #include "team/build.h"
 #include "util.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "variant/variants.h"
+#include "write/buildreport.h"
 
 /* GistBuild: a build, in one of its processes. */
 typedef struct GistBuild
@@ -95,16 +92,6 @@ gistbuild_fill(Team *team)
 }
 
 static void
-report_tuples(const Team *team, GistLoad *load)
-{
-	int64		done = gistload_report(load);
-
-	CHECK_FOR_INTERRUPTS();
-	if (team->is_leader)
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
-}
-
-static void
 gistbuild_load(Team *team)
 {
 	GistBuild  *self = (GistBuild *) team;
@@ -120,9 +107,9 @@ gistbuild_load(Team *team)
 		{
 			gistload_add(load, tuple);
 			if (++n % BUILDREPORT_STEP == 0)
-				report_tuples(team, load);
+				build_report_loaded(team, gistload_report(load));
 		}
-		report_tuples(team, load);
+		build_report_loaded(team, gistload_report(load));
 		gistload_end_slice(load);
 	}
 	if (team->is_leader)
@@ -154,14 +141,8 @@ IndexBuildResult *
 gistbuild_build(Relation heap, Relation index, IndexInfo *index_info,
 				int workers, const char *source)
 {
-	PtParallelRequest what = {
-		.table = heap,
-		.index = index,
-		.index_info = index_info,
-		.budget = (int64) maintenance_work_mem * 1024,
-		.progress = true
-	};
-	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
+	PtParallelRequest what = build_request(heap, index, index_info);
+	IndexBuildResult *result;
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context = AllocSetContextCreate(caller, "ptsort build",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -169,9 +150,6 @@ gistbuild_build(Relation heap, Relation index, IndexInfo *index_info,
 	Team	   *team;
 	instr_time	start;
 
-	if (RelationGetNumberOfBlocks(index) != 0)
-		elog(ERROR, "index \"%s\" already contains data",
-			 RelationGetRelationName(index));
 	INSTR_TIME_SET_CURRENT(start);
 	MemoryContextSwitchTo(context);
 	self = palloc0(sizeof(GistBuild));
@@ -183,15 +161,14 @@ gistbuild_build(Relation heap, Relation index, IndexInfo *index_info,
 	team->slices = true;
 	build_run(&self->base, workers);
 	build_check(&self->base, "gistbuild_load");
-	report_tuples(team, self->load);
+	build_report_loaded(team, gistload_report(self->load));
 	team->slot->pages = gistload_finish(self->load);
 	team_finish(team);
 	buildreport_end(team, index, self->base.index_tuples, pt_ms_since(start));
 	buildreport_publish(BUILD_REPORT_BUILD, index, team, false);
-	result->heap_tuples = self->base.heap_tuples;
-	result->index_tuples = self->base.index_tuples;
-	team_leave(team);
 	MemoryContextSwitchTo(caller);
+	result = build_result(&self->base);
+	team_leave(team);
 	MemoryContextDelete(context);
 	return result;
 }

@@ -10,19 +10,17 @@
  */
 #include "compat.h"
 
-#include <fcntl.h>
-
 #include "access/gist_private.h"
-#include "write/pagewrite.h"
 #include "debug.h"
 #include "gist/gistaxis.h"
 #include "gist/gistload.h"
 #include "miscadmin.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
-#include "storage/buffile.h"
 #include "util.h"
 #include "utils/memutils.h"
+#include "write/pagewrite.h"
+#include "write/slicelist.h"
 
 /*
  * GistLoadShared: the shared block; a PageChunk for each participant follows.
@@ -30,9 +28,9 @@
 typedef struct GistLoadShared
 {
 	PageFileShared file;
-	pg_atomic_uint64 tuples;	/* that all participants reported */
 	int			nslices;
-	PageChunk	rest[FLEXIBLE_ARRAY_MEMBER];
+	PageChunk	rest[FLEXIBLE_ARRAY_MEMBER];	/* two more: see
+												 * pagewrite_take_over */
 } GistLoadShared;
 
 /* GistLevel: a level of this participant's tree. */
@@ -58,9 +56,6 @@ struct GistLoad
 	PageWriter	writer;
 	GistLevel  *leaf;
 	int64		all_tuples;		/* tuples expected from all participants */
-	int64		tuples;			/* tuples that this participant added */
-	int64		reported;
-	int64		written;		/* pages that this participant made */
 };
 
 
@@ -83,7 +78,6 @@ gistload_shared_init(Team *team, int processes, int slices)
 	pagewrite_init_shared(&shared->file, ((Build *) team)->index, processes);
 	/* reserve the root's block */
 	pg_atomic_write_u64(&shared->file.nblocks, GIST_ROOT_BLKNO + 1);
-	pg_atomic_init_u64(&shared->tuples, 0);
 	shared->nslices = slices;
 	memset(shared->rest, 0, (processes + 2) * sizeof(PageChunk));
 }
@@ -197,13 +191,13 @@ estimate_blocks(GistLoad *load, const SplitPageLayout *layout)
 {
 	double		used = layout->lenlist + layout->block.num * sizeof(ItemIdData);
 	double		half = layout->block.num * (BLCKSZ / 2) / Max(used, 1);
-	double		mean = Max((double) load->tuples / Max(load->written, 1), half);
-	int64		done = Max(pg_atomic_read_u64(&load->shared->tuples),
-						   (uint64) load->tuples);
+	PageWriter *writer = &load->writer;
+	int64		written = writer->pages_written + writer->npages;
+	double		mean = Max((double) writer->tuples / Max(written, 1), half);
+	int64		to_come = load->all_tuples - gistload_report(load);
 
-	load->writer.to_come = (BlockNumber)
-		(Max(load->all_tuples - done, 0) / Max(mean, 1));
-	load->writer.at_least = load->writer.to_come / 2;
+	writer->to_come = (BlockNumber) (Max(to_come, 0) / Max(mean, 1));
+	writer->at_least = writer->to_come / 2;
 }
 
 /* Write a page of a layout; store its block in the page's union. */
@@ -232,24 +226,7 @@ write_page(GistLoad *load, GistLevel *level, SplitPageLayout *layout)
 	if (level->last != 0)		/* as in the server, for debugging only */
 		GistPageGetOpaque(page)->rightlink = level->last;
 	level->last = block;
-	load->written++;
 	pagewrite_page(&load->writer, page, block);
-}
-
-/*
- * The list of a slice has the downlinks of its leaves, in their order.
- */
-
-static void
-list_name(char *name, int slice)
-{
-	snprintf(name, NAMEDATALEN, "ptsort.gist.%d", slice);
-}
-
-static void
-list_append(GistLoad *load, IndexTuple downlink)
-{
-	BufFileWrite(load->list, downlink, IndexTupleSize(downlink));
 }
 
 /* Add the downlinks of a slice's list to the lowest inner level. */
@@ -258,19 +235,12 @@ list_add(GistLoad *load, int slice)
 {
 	IndexTuple	tuple = palloc(INDEX_SIZE_MASK + 1);
 	GistLevel  *level = level_above(load, load->leaf);
-	char		name[NAMEDATALEN];
 	BufFile    *list;
 
 	fault_point("gistload: open list");
-	list_name(name, slice);
-	list = BufFileOpenFileSet(&load->fileset->fs, name, O_RDONLY, false);
-	for (;;)
+	list = slicelist_open(load->fileset, slice);
+	while (slicelist_next(list, tuple))
 	{
-		BufFileReadExact(list, tuple, sizeof(IndexTupleData));
-		if (IndexTupleSize(tuple) < sizeof(IndexTupleData))
-			break;				/* the mark of the end */
-		BufFileReadExact(list, tuple + 1,
-						 IndexTupleSize(tuple) - sizeof(IndexTupleData));
 		level_add(load, level, tuple);
 		MemoryContextReset(load->gist->tempCxt);
 	}
@@ -293,7 +263,7 @@ level_flush(GistLoad *load, GistLevel *level)
 		CHECK_FOR_INTERRUPTS();
 		write_page(load, level, layout);
 		if (level->is_leaf && load->list != NULL)
-			list_append(load, layout->itup);
+			slicelist_append(load->list, layout->itup);
 		else
 			level_add(load, level_above(load, level), layout->itup);
 	}
@@ -353,39 +323,33 @@ gistload_begin(const Build *build)
 void
 gistload_begin_slice(GistLoad *load, int slice)
 {
-	char		name[NAMEDATALEN];
 	MemoryContext old;
 
 	fault_point("gistload: begin slice");
 	if (load->fileset == NULL)
 		return;
 	old = MemoryContextSwitchTo(load->cxt);
-	list_name(name, slice);
-	load->list = BufFileCreateFileSet(&load->fileset->fs, name);
+	load->list = slicelist_create(load->fileset, slice);
 	MemoryContextSwitchTo(old);
 }
 
 void
 gistload_end_slice(GistLoad *load)
 {
-	IndexTupleData end = {0};
-
 	if (load->list == NULL)
 		return;
 	if (load->leaf->npages > 0)
 		level_flush(load, load->leaf);
 	MemoryContextReset(load->gist->tempCxt);
 	fault_point("gistload: end slice");
-	BufFileWrite(load->list, &end, sizeof(end));
-	BufFileExportFileSet(load->list);
-	BufFileClose(load->list);
+	slicelist_export(load->list);
 	load->list = NULL;
 }
 
 void
 gistload_add(GistLoad *load, IndexTuple tuple)
 {
-	load->tuples++;
+	load->writer.tuples++;
 	level_add(load, load->leaf, tuple);
 	if (!load->gist->tempCxt->isReset)
 		MemoryContextReset(load->gist->tempCxt);
@@ -394,11 +358,7 @@ gistload_add(GistLoad *load, IndexTuple tuple)
 int64
 gistload_report(GistLoad *load)
 {
-	int64		added = load->tuples - load->reported;
-
-	load->reported = load->tuples;
-	work_count(WORK_READ, added);
-	return (int64) pg_atomic_add_fetch_u64(&load->shared->tuples, added);
+	return pagewrite_report(&load->writer);
 }
 
 static int64

@@ -37,12 +37,21 @@ bool		ptsort_enable = true;
 int			ptsort_min_table_size = 256;
 int			ptsort_indexes_per_scan = 8;
 
-bool
-ambuild_is_user_index(Relation rel, Oid access_method)
+ambuild_function
+ambuild_of_server(Relation rel)
 {
-	return rel->rd_rel->relkind == RELKIND_INDEX &&
-		rel->rd_rel->relam == access_method &&
-		RelationGetRelid(rel) >= FirstNormalObjectId;
+	if (rel->rd_rel->relkind != RELKIND_INDEX ||
+		RelationGetRelid(rel) < FirstNormalObjectId)
+		return NULL;
+	switch (rel->rd_rel->relam)
+	{
+		case BTREE_AM_OID:
+			return btbuild;
+		case GIST_AM_OID:
+			return gistbuild;
+		default:
+			return NULL;
+	}
 }
 
 /* ptsort builds indexes of temporary and toast tables, too. */
@@ -89,9 +98,7 @@ leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
 								indexInfo->ii_ParallelWorkers).workers;
 
 	say_leaving(index, reason);
-	if (index->rd_rel->relam == GIST_AM_OID)
-		return gistbuild(heap, index, indexInfo);
-	return btbuild(heap, index, indexInfo);
+	return ambuild_of_server(index) (heap, index, indexInfo);
 }
 
 /*
@@ -235,7 +242,7 @@ may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 		(ReindexIsProcessingIndex(RelationGetRelid(index)) ||
 		 is_repacked(heap)) &&
 		heapscan_is_shareable(heap) &&
-		ambuild_is_user_index(index, BTREE_AM_OID) &&
+		ambuild_of_server(index) == btbuild &&
 		runs_no_user_code(index) &&
 		!has_statistics_expressions(heap) &&
 		RelationGetNumberOfBlocks(heap) >= min_parallel_table_scan_size;
@@ -287,7 +294,7 @@ open_candidates(Relation heap, Oid current, Relation *candidates)
 			break;
 		other = index_open(oid, NoLock);
 		is_safe = runs_no_user_code(other);
-		if (!is_safe || !ambuild_is_user_index(other, BTREE_AM_OID) ||
+		if (!is_safe || ambuild_of_server(other) != btbuild ||
 			!other->rd_index->indisvalid)
 		{
 			index_close(other, AccessShareLock);

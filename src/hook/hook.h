@@ -8,6 +8,7 @@
 #ifndef PTSORT_HOOK_H
 #define PTSORT_HOOK_H
 
+#include "access/amapi.h"
 #include "btree/btbuild.h"
 
 /* GUCs */
@@ -103,8 +104,12 @@ extern int	planworkers_beside_others(int most);
 extern IndexBuildResult *ambuild_build(Relation heap, Relation index,
 									   IndexInfo *indexInfo);
 
-/* True for an index of the access method that no catalog has. */
-extern bool ambuild_is_user_index(Relation rel, Oid access_method);
+/*
+ * ambuild_of_server returns the server's function that builds the index, or
+ * NULL unless ptsort builds indexes of the access method.  It returns NULL for
+ * tables and for indexes of catalogs, too.
+ */
+extern ambuild_function ambuild_of_server(Relation rel);
 
 /*
  * ambuild_build calls redirect_found for each index, and utility.c calls

@@ -12,7 +12,6 @@
 
 #include <limits.h>
 
-#include "write/buildreport.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/hook.h"
@@ -28,6 +27,7 @@
 #include "utils/guc.h"
 #include "utils/tuplestore.h"
 #include "utils/varlena.h"
+#include "write/buildreport.h"
 
 PG_MODULE_MAGIC;
 

@@ -66,12 +66,12 @@ static bool reminded;			/* one is on its way */
 static void
 redirect_build(Relation index)
 {
-	bool		is_gist = ambuild_is_user_index(index, GIST_AM_OID);
-	IndexAmRoutine *routine = is_gist ? &gist_routine : &btree_routine;
+	ambuild_function build = ambuild_of_server(index);
+	IndexAmRoutine *routine =
+		build == gistbuild ? &gist_routine : &btree_routine;
 
-	if ((!is_gist && !ambuild_is_user_index(index, BTREE_AM_OID)) ||
-		index->rd_indam == NULL ||
-		index->rd_indam->ambuild != (is_gist ? gistbuild : btbuild))
+	if (build == NULL || index->rd_indam == NULL ||
+		index->rd_indam->ambuild != build)
 		return;
 
 	if (routine->ambuild == NULL)
@@ -132,8 +132,7 @@ redirect_new_index(Oid relid)
 
 	if (!RelationIsValid(rel))
 		return;
-	if (ambuild_is_user_index(rel, BTREE_AM_OID) ||
-		ambuild_is_user_index(rel, GIST_AM_OID))
+	if (ambuild_of_server(rel) != NULL)
 	{
 		if (rel->rd_indam == NULL)
 			CommandCounterIncrement();

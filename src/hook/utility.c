@@ -25,7 +25,6 @@
  */
 #include "compat.h"
 
-#include "write/buildreport.h"
 #include "commands/defrem.h"
 #include "hook/hook.h"
 #include "postmaster/bgworker_internals.h"
@@ -34,6 +33,7 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "write/buildreport.h"
 
 /* ConstraintRequest: the request for a constraint's index in an ALTER TABLE. */
 typedef struct ConstraintRequest

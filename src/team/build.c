@@ -20,7 +20,9 @@
 #include "access/table.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
+#include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/bufmgr.h"
 #include "storage/proc.h"
 #include "team/build.h"
 #include "utils/rel.h"
@@ -66,6 +68,33 @@ build_init(Build *build, const TeamKind *kind,
 				  team->budget);
 	team->about = &build->about;
 	team->expected = build->about.rows;
+}
+
+PtParallelRequest
+build_request(Relation heap, Relation index, IndexInfo *index_info)
+{
+	PtParallelRequest request = {
+		.table = heap,
+		.index = index,
+		.index_info = index_info,
+		.budget = (int64) maintenance_work_mem * 1024,
+		.progress = true
+	};
+
+	if (RelationGetNumberOfBlocks(index) != 0)
+		elog(ERROR, "index \"%s\" already contains data",
+			 RelationGetRelationName(index));
+	return request;
+}
+
+IndexBuildResult *
+build_result(const Build *build)
+{
+	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
+
+	result->heap_tuples = build->heap_tuples;
+	result->index_tuples = build->index_tuples;
+	return result;
 }
 
 void
@@ -161,6 +190,14 @@ count_tuples(Build *build)
 	values[0] = (int64) build->index_tuples;
 	if (build->progress)
 		pgstat_progress_update_multi_param(lengthof(params), params, values);
+}
+
+void
+build_report_loaded(const Team *team, int64 tuples)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (team->is_leader)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, tuples);
 }
 
 /* Report 'phase' to the progress view, as a phase of a btree build. */

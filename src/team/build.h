@@ -14,6 +14,7 @@
 #ifndef PTSORT_BUILD_DRIVER_H
 #define PTSORT_BUILD_DRIVER_H
 
+#include "access/genam.h"
 #include "ptsort_parallel.h"
 #include "team/heapscan.h"
 #include "team/team.h"
@@ -54,6 +55,16 @@ extern void build_init(Build *build, const TeamKind *kind,
 					   Size info_size);
 
 /*
+ * Leader: build_request returns the request of an ambuild, which may use all of
+ * maintenance_work_mem.  Like the server's ambuilds, it raises an error if the
+ * index is not empty.  build_result returns the ambuild's result, in the
+ * current memory context.
+ */
+extern PtParallelRequest build_request(Relation heap, Relation index,
+									   IndexInfo *index_info);
+extern IndexBuildResult *build_result(const Build *build);
+
+/*
  * build_run launches up to 'workers' workers, and returns after they end.
  * All participants scan, sort and, if team.slices is true, read slices.
  */
@@ -72,6 +83,12 @@ extern void build_check(const Build *build, const char *reader);
  * the row and block counts in team.slot.  targets[0] is the team's index.
  */
 extern void build_scan(Build *build, HeapScanTarget *targets, int ntargets);
+
+/*
+ * build_report_loaded checks for interrupts; the leader reports to the progress
+ * view that 'tuples' tuples are in the index.
+ */
+extern void build_report_loaded(const Team *team, int64 tuples);
 
 /* TeamKind.open, close and enter_phase */
 extern void build_open(Team *team);

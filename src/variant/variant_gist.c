@@ -48,19 +48,13 @@ gist_compare(const void *a, const void *b, void *arg)
 	GistSort   *state = arg;
 	IndexTuple	left = (IndexTuple) a;
 	IndexTuple	right = (IndexTuple) b;
+	bool		equal_nulls;
+	int			cmp;
 
-	for (int i = 0; i < state->nkeys; i++)
-	{
-		bool		anull;
-		bool		bnull;
-		Datum		avalue = index_getattr(left, i + 1, state->desc, &anull);
-		Datum		bvalue = index_getattr(right, i + 1, state->desc, &bnull);
-		int			cmp = ApplySortComparator(avalue, anull, bvalue, bnull,
-											  &state->support[i]);
-
-		if (cmp != 0)
-			return cmp;
-	}
+	cmp = variant_compare_columns(state->desc, state->support, state->nkeys,
+								  left, right, &equal_nulls);
+	if (cmp != 0)
+		return cmp;
 	return ItemPointerCompare(&left->t_tid, &right->t_tid);
 }
 

@@ -74,30 +74,12 @@ index_size(const void *tuple, void *state)
 	return IndexTupleSize((IndexTuple) tuple);
 }
 
-/*
- * Compare the key columns.  *equal_nulls becomes true if the tuples are equal
- * and contain a null.  Equal tuples with nulls are duplicates only if nulls are
- * not distinct.
- */
-static int
-compare_keys(IndexSort *state, IndexTuple a, IndexTuple b, bool *equal_nulls)
+static inline int
+compare_keys(const IndexSort *state, IndexTuple a, IndexTuple b,
+			 bool *equal_nulls)
 {
-	*equal_nulls = false;
-	for (int i = 0; i < state->nkeys; i++)
-	{
-		bool		anull;
-		bool		bnull;
-		Datum		avalue = index_getattr(a, i + 1, state->desc, &anull);
-		Datum		bvalue = index_getattr(b, i + 1, state->desc, &bnull);
-		int			cmp = ApplySortComparator(avalue, anull, bvalue, bnull,
-											  &state->support[i]);
-
-		if (cmp != 0)
-			return cmp;
-		if (anull)
-			*equal_nulls = true;
-	}
-	return 0;
+	return variant_compare_columns(state->desc, state->support, state->nkeys,
+								   a, b, equal_nulls);
 }
 
 /*
@@ -132,8 +114,7 @@ index_compare_keys(const void *a, const void *b, void *arg)
 {
 	bool		equal_nulls;
 
-	return compare_keys((IndexSort *) arg, (IndexTuple) a, (IndexTuple) b,
-						&equal_nulls);
+	return compare_keys(arg, (IndexTuple) a, (IndexTuple) b, &equal_nulls);
 }
 
 static int

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * variants.h
- *	  ptsort's own kinds of tuple: index, heap and minimal tuples, and datums.
+ *	  ptsort's own kinds of tuple: index (also GiST), heap and minimal tuples,
+ *	  and datums.
  *
  * The functions without a comment are in PtSortApi, and ptsort.h has their
  * contracts.  Other extensions write their variants against ptsort_variant.h.
@@ -13,9 +14,38 @@
 #ifndef PTSORT_VARIANTS_H
 #define PTSORT_VARIANTS_H
 
+#include "access/itup.h"
 #include "order/sortextras.h"
 #include "ptsort_variant.h"
 #include "storage/itemptr.h"
+#include "utils/sortsupport.h"
+
+/*
+ * Compare the first nkeys columns of two index tuples.  *equal_nulls becomes
+ * true if the tuples are equal and contain a null: in a unique index, such
+ * tuples are duplicates only if nulls are not distinct.
+ */
+static inline int
+variant_compare_columns(TupleDesc desc, SortSupport support, int nkeys,
+						IndexTuple a, IndexTuple b, bool *equal_nulls)
+{
+	*equal_nulls = false;
+	for (int i = 0; i < nkeys; i++)
+	{
+		bool		anull;
+		bool		bnull;
+		Datum		avalue = index_getattr(a, i + 1, desc, &anull);
+		Datum		bvalue = index_getattr(b, i + 1, desc, &bnull);
+		int			cmp = ApplySortComparator(avalue, anull, bvalue, bnull,
+											  &support[i]);
+
+		if (cmp != 0)
+			return cmp;
+		if (anull)
+			*equal_nulls = true;
+	}
+	return 0;
+}
 
 /* variant_index.c */
 extern PtSort *variant_begin_index(Relation heap, Relation index, bool unique,

@@ -8,12 +8,12 @@
 #include "compat.h"
 
 #include "catalog/pg_am_d.h"
-#include "write/buildreport.h"
 #include "key/key.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "write/buildreport.h"
 
 bool		ptsort_log_build = false;
 

@@ -23,10 +23,8 @@
 
 #include <fcntl.h>
 
-#include "access/nbtree.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
-#include "write/pagewrite.h"
 #include "common/file_utils.h"	/* pg_pwritev_with_retry() since 16 */
 #include "debug.h"
 #include "limit/pace.h"
@@ -36,6 +34,7 @@
 #include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "utils/memutils.h"
+#include "write/pagewrite.h"
 
 /*
  * The chunks of all participants together have at most 1/CHUNK_PART of the
@@ -67,6 +66,7 @@ pagewrite_init_shared(PageFileShared *shared, Relation rel, int nparticipants)
 	pg_atomic_init_u64(&shared->nblocks, 0);
 	pg_atomic_init_u32(&shared->size, 0);
 	pg_atomic_init_u64(&shared->returned, 0);
+	pg_atomic_init_u64(&shared->tuples, 0);
 }
 
 void
@@ -466,16 +466,26 @@ pagewrite_take_over(PageWriter *writer, PageChunk *chunks, int nchunks)
 	{
 		writer->alone = true;
 		writer->eof = pg_atomic_read_u32(&shared->size);
-		/* the metapage's block is reserved, even if the file is empty */
+		/* block 0 is reserved, even if the file is empty */
 		chunks[nchunks].next = (BlockNumber)
 			pg_atomic_exchange_u64(&shared->nblocks,
-								   Max(writer->eof, BTREE_METAPAGE + 1));
+								   Max(writer->eof, 1));
 		chunks[nchunks++].end = writer->eof;
 		chunks[nchunks++] = exchange_returned(shared, no_blocks);
 	}
 	qsort(chunks, nchunks, sizeof(PageChunk), compare_chunks);
 	writer->spare = chunks;
 	writer->nspare = nchunks;
+}
+
+int64
+pagewrite_report(PageWriter *writer)
+{
+	int64		added = writer->tuples - writer->reported;
+
+	writer->reported = writer->tuples;
+	work_count(WORK_READ, added);
+	return (int64) pg_atomic_add_fetch_u64(&writer->shared->tuples, added);
 }
 
 void

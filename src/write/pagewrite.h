@@ -62,6 +62,7 @@ typedef struct PageFileShared
 	pg_atomic_uint32 size;		/* file size in blocks, if there are several
 								 * writers; set under the extension lock */
 	pg_atomic_uint64 returned;	/* a returned chunk, or 0 */
+	pg_atomic_uint64 tuples;	/* tuples that all participants reported */
 } PageFileShared;
 
 /* PageChunk: consecutive blocks, from 'next' to 'end' - 1. */
@@ -95,6 +96,8 @@ typedef struct PageWriter
 	OpenSegment segment;		/* open segment of the file; used before 17 */
 	SpaceGuard	guard;			/* free space that the writer took */
 	int64		pages_written;
+	int64		tuples;			/* tuples on its pages, counted by the caller */
+	int64		reported;		/* part of 'tuples' already reported */
 } PageWriter;
 
 /*
@@ -152,6 +155,12 @@ extern void pagewrite_page(PageWriter *writer, Page page, BlockNumber blkno);
  * process may extend the file during the call.
  */
 extern void pagewrite_extend(PageWriter *writer, BlockNumber end);
+
+/*
+ * pagewrite_report adds the writer's unreported tuples to the count of all
+ * participants' tuples, and returns that count.
+ */
+extern int64 pagewrite_report(PageWriter *writer);
 
 /* pagewrite_flush logs and writes the pages that pagewrite_page() collected. */
 extern void pagewrite_flush(PageWriter *writer);
