@@ -14,6 +14,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use BuildLoad;
+use Gist;
 use Ptsort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -26,46 +27,25 @@ plan skip_all => 'the server has no PostGIS' unless -f "$sharedir/extension/post
 my $rows = $ENV{PTSORT_GIST_ROWS} || 6000;
 my $seed = load_seed();
 my $node = new_node('main', conf => "maintenance_work_mem = '64MB'");
-$node->safe_psql('postgres', q{
+$node->safe_psql('postgres', $gist_functions . q{
 CREATE EXTENSION postgis;
 CREATE EXTENSION gistcheck;
 
 -- Returns digests of answers: rows whose boxes overlap windows, rows that
 -- intersect polygons, and the distances of the nearest rows.
-CREATE FUNCTION geo_answers(tab text, by_index bool) RETURNS text LANGUAGE plpgsql
-	SET max_parallel_workers_per_gather = 0 SET enable_bitmapscan = off SET enable_indexonlyscan = off SET enable_material = off AS $$
-DECLARE
-	query text;
-	plan text;
-	answer text;
-	result text := '';
-BEGIN
-	PERFORM set_config('enable_seqscan', (NOT by_index)::text, true), set_config('enable_sort', (NOT by_index)::text, true),
-		set_config('enable_indexscan', by_index::text, true);
-	FOREACH query IN ARRAY ARRAY[
-		format('SELECT count(*) || '' '' || sum(hashint4(id) # hashint4(x)) FROM generate_series(-50, 1000, 130) x, %s
-			WHERE g && ST_MakeEnvelope(x, x, x + 100, 800 - x)', tab),
-		format('SELECT count(*) || '' '' || sum(hashint4(id)) FROM %s
-			WHERE g && ST_MakeEnvelope(0, 0, 1e20, 1e20)', tab),
-		format('SELECT count(*) || '' '' || sum(hashint4(id) # hashint4(x)) FROM generate_series(-50, 1000, 350) x, %s
-			WHERE ST_Intersects(g, ST_Buffer(ST_MakePoint(x, 300), 70, 3))', tab),
-		format('SELECT count(*) || '' '' || sum(hashint4(id)) FROM %s WHERE g IS NULL', tab),
-		format('SELECT md5(string_agg(d::text, '' '')) FROM
-			(SELECT g <-> ST_MakePoint(400, 300) AS d FROM %s ORDER BY g <-> ST_MakePoint(400, 300) LIMIT 200) s', tab)] LOOP
-		FOR plan IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP
-			IF plan ~ ('Seq Scan on ' || tab) AND by_index OR plan ~ 'Index' AND NOT by_index THEN
-				RAISE EXCEPTION 'wrong plan: %', plan;
-			END IF;
-		END LOOP;
-		BEGIN
-			EXECUTE query INTO answer;
-		EXCEPTION WHEN OTHERS THEN
-			answer := SQLERRM;	-- GEOS refuses some geometries
-		END;
-		result := concat(result, ', ', answer);
-	END LOOP;
-	RETURN result;
-END $$;
+CREATE FUNCTION geo_answers(tab text, by_index bool) RETURNS text LANGUAGE sql AS $$
+SELECT answers_of(tab, by_index, ARRAY[
+	format('SELECT count(*) || '' '' || sum(hashint4(id) # hashint4(x)) FROM generate_series(-50, 1000, 130) x, %s
+		WHERE g && ST_MakeEnvelope(x, x, x + 100, 800 - x)', tab),
+	format('SELECT count(*) || '' '' || sum(hashint4(id)) FROM %s
+		WHERE g && ST_MakeEnvelope(0, 0, 1e20, 1e20)', tab),
+	format('SELECT count(*) || '' '' || sum(hashint4(id) # hashint4(x)) FROM generate_series(-50, 1000, 350) x, %s
+		WHERE ST_Intersects(g, ST_Buffer(ST_MakePoint(x, 300), 70, 3))', tab),
+	format('SELECT count(*) || '' '' || sum(hashint4(id)) FROM %s WHERE g IS NULL', tab),
+	format('SELECT md5(string_agg(d::text, '' '')) FROM
+		(SELECT g <-> ST_MakePoint(400, 300) AS d FROM %s ORDER BY g <-> ST_MakePoint(400, 300) LIMIT 200) s', tab)],
+	true)	-- GEOS refuses some geometries
+$$;
 
 -- A random geometry of one of 12 kinds.
 CREATE FUNCTION geo(kind int) RETURNS geometry LANGUAGE sql AS $$

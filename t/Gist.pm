@@ -8,11 +8,13 @@ use Exporter 'import';
 
 our @EXPORT = qw($gist_functions);
 
+# answers_of() returns the answers of queries of a table.  It raises an error if
+# the plans are not as asked for.  If a query may fail, its error is its answer.
+#
 # answers() returns digests of a table's answers: the rows in windows, the rows
-# without a point, and the distances of the points nearest to three places.  It
-# raises an error if the plans are not as asked for.
+# without a point, and the distances of the points nearest to three places.
 our $gist_functions = q{
-CREATE FUNCTION answers(tab text, by_index bool) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION answers_of(tab text, by_index bool, queries text[], may_fail bool DEFAULT false) RETURNS text LANGUAGE plpgsql
 	SET max_parallel_workers_per_gather = 0 SET enable_bitmapscan = off SET enable_indexonlyscan = off SET enable_material = off AS $$
 DECLARE
 	query text;
@@ -22,22 +24,31 @@ DECLARE
 BEGIN
 	PERFORM set_config('enable_seqscan', (NOT by_index)::text, true), set_config('enable_sort', (NOT by_index)::text, true),
 		set_config('enable_indexscan', by_index::text, true);
-	FOREACH query IN ARRAY ARRAY[
-		format('SELECT count(*) || '' '' || sum(hashint4(id) # hashint4(x)) FROM generate_series(-20, 1000, 85) x, %s
-			WHERE p <@ box(point(x, x), point(x + 60, 990 - x))', tab),
-		format('SELECT count(*) || '' '' || sum(hashint4(id)) FROM %s WHERE p IS NULL', tab),
-		format('SELECT md5(string_agg(d::text, '' '')) FROM (SELECT p <-> ''(400,300)'' AS d FROM %s ORDER BY p <-> ''(400,300)'' LIMIT 2000) s', tab),
-		format('SELECT md5(string_agg(d::text, '' '')) FROM (SELECT p <-> ''(-9,2000)'' AS d FROM %s ORDER BY p <-> ''(-9,2000)'' LIMIT 300) s', tab)] LOOP
+	FOREACH query IN ARRAY queries LOOP
 		FOR plan IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP
 			IF plan ~ ('Seq Scan on ' || tab) AND by_index OR plan ~ 'Index' AND NOT by_index THEN
 				RAISE EXCEPTION 'wrong plan: %', plan;
 			END IF;
 		END LOOP;
-		EXECUTE query INTO answer;
+		BEGIN
+			EXECUTE query INTO answer;
+		EXCEPTION WHEN OTHERS THEN
+			IF NOT may_fail THEN
+				RAISE;
+			END IF;
+			answer := SQLERRM;
+		END;
 		result := concat(result, ' ', answer);
 	END LOOP;
 	RETURN result;
 END $$;
+CREATE FUNCTION answers(tab text, by_index bool) RETURNS text LANGUAGE sql AS $$
+SELECT answers_of(tab, by_index, ARRAY[
+	format('SELECT count(*) || '' '' || sum(hashint4(id) # hashint4(x)) FROM generate_series(-20, 1000, 85) x, %s
+		WHERE p <@ box(point(x, x), point(x + 60, 990 - x))', tab),
+	format('SELECT count(*) || '' '' || sum(hashint4(id)) FROM %s WHERE p IS NULL', tab),
+	format('SELECT md5(string_agg(d::text, '' '')) FROM (SELECT p <-> ''(400,300)'' AS d FROM %s ORDER BY p <-> ''(400,300)'' LIMIT 2000) s', tab),
+	format('SELECT md5(string_agg(d::text, '' '')) FROM (SELECT p <-> ''(-9,2000)'' AS d FROM %s ORDER BY p <-> ''(-9,2000)'' LIMIT 300) s', tab)]) $$;
 };
 
 1;
