@@ -1,7 +1,7 @@
 # A crash at each point of a load of GiST indexes, in the leader and in a worker,
 # loses only the unfinished index: the table and an old index are as before, and
-# a new build works.  A base backup taken at such a point, together with the WAL
-# written later, is complete; it can become a primary.
+# a new build works.  A base backup taken at one of these points, together with
+# the WAL written later, is complete; it can become a primary.
 #
 # Depends on the version: it replays the version's WAL
 use strict;

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * ambuild.c
- *	  ptsort's ambuild: decides who builds an index, and for which indexes one
- *	  scan of the table serves.
+ *	  ptsort's ambuild: decides whether ptsort or the server builds an index,
+ *	  and which indexes one scan of the table serves.
  *
  * redirect.c makes the server call ambuild_build().
  *

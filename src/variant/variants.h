@@ -22,7 +22,7 @@
 
 /*
  * Compare the first nkeys columns of two index tuples.  *equal_nulls becomes
- * true if the tuples are equal and contain a null: in a unique index, such
+ * true if the tuples are equal and contain a null: in a unique index, these
  * tuples are duplicates only if nulls are not distinct.
  */
 static inline int
