@@ -32,7 +32,6 @@ typedef struct GistSort
 	SortSupportData first;		/* first column, with abbreviated keys */
 	SortSupport support;		/* all columns, for complete keys */
 	bool		abbreviates;	/* the word is an abbreviated key */
-	uint64		flip;			/* bits of the abbreviated key to invert */
 	MemoryContext put_context;	/* reset by variant_put_gist for each tuple */
 } GistSort;
 
@@ -78,12 +77,12 @@ prepare_column(SortSupport support, Relation index, int column,
 }
 
 /*
- * True if the comparison of abbreviated keys orders keys as unsigned integers
- * after 'flip' inverts their bits.  To PostGIS, the key 0 means "compare the
- * complete keys", so the probes do not include 0.
+ * True if the comparison of abbreviated keys orders them as unsigned integers.
+ * To PostGIS, the key 0 means "compare the complete keys", so the probes do not
+ * include 0.
  */
 static bool
-orders_integers(SortSupport support, uint64 flip)
+orders_integers(SortSupport support)
 {
 	static const uint64 ascending[] = {
 		1, 2, UINT64CONST(1) << 32, PG_INT64_MAX,
@@ -94,8 +93,8 @@ orders_integers(SortSupport support, uint64 flip)
 	{
 		for (int j = 0; j < lengthof(ascending); j++)
 		{
-			Datum		left = UInt64GetDatum(ascending[i] ^ flip);
-			Datum		right = UInt64GetDatum(ascending[j] ^ flip);
+			Datum		left = UInt64GetDatum(ascending[i]);
+			Datum		right = UInt64GetDatum(ascending[j]);
 			int			cmp = support->comparator(left, right, support);
 
 			if ((cmp < 0) != (i < j) || (cmp > 0) != (i > j))
@@ -103,23 +102,6 @@ orders_integers(SortSupport support, uint64 flip)
 		}
 	}
 	return true;
-}
-
-/* Decide whether the first column's abbreviated keys become words. */
-static void
-choose_word(GistSort *state)
-{
-	SortSupport support = &state->first;
-
-	prepare_column(support, state->index, 0, true);
-	if (support->abbrev_converter == NULL)
-		return;
-	state->abbreviates = orders_integers(support, 0);
-	if (!state->abbreviates)
-	{
-		state->flip = UINT64CONST(1) << 63;
-		state->abbreviates = orders_integers(support, state->flip);
-	}
 }
 
 PtSort *
@@ -140,7 +122,9 @@ variant_begin_gist(Relation index, const PtSortOptions *options)
 	state->support = palloc0(state->nkeys * sizeof(SortSupportData));
 	for (int i = 0; i < state->nkeys; i++)
 		prepare_column(&state->support[i], index, i, false);
-	choose_word(state);
+	prepare_column(&state->first, index, 0, true);
+	state->abbreviates = state->first.abbrev_converter != NULL &&
+		orders_integers(&state->first);
 	state->put_context = AllocSetContextCreate(context, "ptsort put",
 											   ALLOCSET_DEFAULT_SIZES);
 	sort = sort_begin(&gist_variant, state, state->abbreviates ? 1 : 0,
@@ -168,10 +152,8 @@ variant_put_gist(PtSort *sort, ItemPointer tid, Datum *values, bool *isnull)
 		Datum		key = index_getattr(tuple, 1, state->desc, &null);
 
 		if (!null)
-		{
-			key = state->first.abbrev_converter(key, &state->first);
-			word = DatumGetUInt64(key) ^ state->flip;
-		}
+			word = DatumGetUInt64(state->first.abbrev_converter(key,
+																&state->first));
 	}
 	sort_put(sort, tuple, IndexTupleSize(tuple), &word);
 	MemoryContextSwitchTo(old);
