@@ -7,6 +7,8 @@
  */
 #include "compat.h"
 
+#include <math.h>
+
 #include "catalog/pg_type.h"
 #include "gist/gistaxis.h"
 #include "utils/geo_decls.h"
@@ -61,8 +63,8 @@ float_word(double value)
 }
 
 /*
- * Returns false unless the key of the tuple is a point or null.  Sets *end to
- * its first coordinate.
+ * Returns false unless the tuple's key is null or the box of a point.  Sets
+ * *end to the lower end on the first axis.
  */
 static bool
 get_end(GistAxis axis, IndexTuple tuple, TupleDesc desc, uint64 *end)
@@ -82,7 +84,8 @@ get_end(GistAxis axis, IndexTuple tuple, TupleDesc desc, uint64 *end)
 	}
 	memcpy(box2df, DatumGetPointer(key), sizeof(box2df));
 	*end = float_word(box2df[0]);
-	return box2df[0] == box2df[1] && box2df[2] == box2df[3];
+	return box2df[1] <= nextafterf(box2df[0], INFINITY) &&
+		box2df[3] <= nextafterf(box2df[2], INFINITY);
 }
 
 void

@@ -8,7 +8,8 @@
  * time if the ends already have their order.  These four sorts take half of a
  * build's time.  The ends of a point are equal, so one cheap sort by the first
  * axis saves two of the four.  The halves of a split keep the order for their
- * own splits.
+ * own splits.  PostGIS rounds the ends of a point to the neighboring float4s,
+ * so its boxes are a little larger than points.
  *
  * How a split divides points does not depend on their order, except points with
  * equal ends.  For other boxes it may, and a sort by lower ends would save only
