@@ -1,5 +1,6 @@
 # Common parts of the tests of GiST builds: SQL functions that search a table of
-# points by an index or by a sequential scan.
+# points by an index or by a sequential scan, and that compare the pages of
+# indexes.
 package Gist;
 
 use strict;
@@ -13,6 +14,10 @@ our @EXPORT = qw($gist_functions);
 #
 # answers() returns digests of a table's answers: the rows in windows, the rows
 # without a point, and the distances of the points nearest to three places.
+#
+# pages() returns the number of an index's pages that have tuples, and a digest of
+# these pages' keys and heap TIDs.  It ignores the numbers of blocks and the order
+# of tuples within a page.
 our $gist_functions = q{
 CREATE FUNCTION answers_of(tab text, by_index bool, queries text[], may_fail bool DEFAULT false) RETURNS text LANGUAGE plpgsql
 	SET max_parallel_workers_per_gather = 0 SET enable_bitmapscan = off SET enable_indexonlyscan = off SET enable_material = off AS $$
@@ -49,6 +54,14 @@ SELECT answers_of(tab, by_index, ARRAY[
 	format('SELECT count(*) || '' '' || sum(hashint4(id)) FROM %s WHERE p IS NULL', tab),
 	format('SELECT md5(string_agg(d::text, '' '')) FROM (SELECT p <-> ''(400,300)'' AS d FROM %s ORDER BY p <-> ''(400,300)'' LIMIT 2000) s', tab),
 	format('SELECT md5(string_agg(d::text, '' '')) FROM (SELECT p <-> ''(-9,2000)'' AS d FROM %s ORDER BY p <-> ''(-9,2000)'' LIMIT 300) s', tab)]) $$;
+CREATE EXTENSION IF NOT EXISTS pageinspect;
+CREATE FUNCTION pages(index text) RETURNS text LANGUAGE sql AS $$
+SELECT count(*) || ' ' || md5(string_agg(page, ' ' ORDER BY page)) FROM (
+	SELECT md5(string_agg(tuple, ' ' ORDER BY tuple)) AS page FROM (
+		SELECT block, encode(substr(key_data, 9), 'hex') || CASE WHEN ctid::text !~ ',65535\\)' THEN ctid::text ELSE '' END AS tuple
+		FROM generate_series(0, pg_relation_size(index) / current_setting('block_size')::int - 1) block,
+			gist_page_items_bytea(get_raw_page(index, block::int))) t
+	GROUP BY block) s $$;
 };
 
 1;

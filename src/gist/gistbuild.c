@@ -102,7 +102,7 @@ gistbuild_load(Team *team)
 
 	while (sort_next_slice(team->sort, &slice))
 	{
-		gistload_begin_slice(load, slice);
+		gistload_begin_slice(load, slice, sort_slice_start(team->sort));
 		while ((tuple = variant_get_gist(team->sort)) != NULL)
 		{
 			gistload_add(load, tuple);

@@ -49,7 +49,10 @@ struct GistLoad
 	Relation	index;
 	int			participant;
 	SharedFileSet *fileset;		/* files of lists; NULL: sole participant */
-	BufFile    *list;			/* list of the current slice's leaves */
+	BufFile    *list;			/* list of the current slice */
+	int64		slice_start;	/* tuples before the current slice */
+	int64		head;			/* next tuples of the slice that are for the
+								 * leader; -1: unknown before the first */
 	MemoryContext cxt;
 	GISTSTATE  *gist;
 	GistAxis	axis;
@@ -229,25 +232,6 @@ write_page(GistLoad *load, GistLevel *level, SplitPageLayout *layout)
 	pagewrite_page(&load->writer, page, block);
 }
 
-/* Add the downlinks of a slice's list to the lowest inner level. */
-static void
-list_add(GistLoad *load, int slice)
-{
-	IndexTuple	tuple = palloc(INDEX_SIZE_MASK + 1);
-	GistLevel  *level = level_above(load, load->leaf);
-	BufFile    *list;
-
-	fault_point("gistload: open list");
-	list = slicelist_open(load->fileset, slice);
-	while (slicelist_next(list, tuple))
-	{
-		level_add(load, level, tuple);
-		MemoryContextReset(load->gist->tempCxt);
-	}
-	BufFileClose(list);
-	pfree(tuple);
-}
-
 /* Write the level's pages, and add their unions to the level above. */
 static void
 level_flush(GistLoad *load, GistLevel *level)
@@ -290,6 +274,77 @@ level_add(GistLoad *load, GistLevel *level, IndexTuple tuple)
 
 
 /*
+ * Lists of slices
+ */
+
+/*
+ * Returns the number of the slice's tuples that belong to a group of pages that
+ * begins in an earlier slice, if all tuples have the size of the first.
+ */
+static int64
+head_tuples(const GistLoad *load, IndexTuple first)
+{
+	Size		space = GiSTPageSize - sizeof(ItemIdData);	/* see level_add */
+	int64		group = GIST_LOAD_PAGES *
+		(space / (IndexTupleSize(first) + sizeof(ItemIdData)));
+	int64		begun = load->slice_start % group;
+
+	return begun > 0 ? group - begun : 0;
+}
+
+/* Append the level's tuples to the slice's list. */
+static void
+append_rest(GistLoad *load, GistLevel *level)
+{
+	for (int i = 0; i < level->npages; i++)
+	{
+		Page		page = level->pages[i];
+		OffsetNumber last = PageGetMaxOffsetNumber(page);
+
+		for (OffsetNumber n = FirstOffsetNumber; n <= last; n++)
+			slicelist_append(load->list, (IndexTuple)
+							 PageGetItem(page, PageGetItemId(page, n)));
+	}
+	level->npages = 0;
+}
+
+/* True for a downlink, which gistFormTuple made; false for a leaf's tuple. */
+static bool
+is_downlink(IndexTuple tuple)
+{
+	return ItemPointerGetOffsetNumberNoCheck(&tuple->t_tid) == TUPLE_IS_VALID;
+}
+
+/*
+ * Add the tuples of a slice's list to the leaves, and its downlinks to the
+ * lowest inner level.
+ */
+static void
+list_add(GistLoad *load, int slice)
+{
+	IndexTuple	tuple = palloc(INDEX_SIZE_MASK + 1);
+	BufFile    *list;
+
+	fault_point("gistload: open list");
+	list = slicelist_open(load->fileset, slice);
+	while (slicelist_next(list, tuple))
+	{
+		if (!is_downlink(tuple))
+			level_add(load, load->leaf, tuple);
+		else
+		{
+			if (load->leaf->npages > 0)
+				level_flush(load, load->leaf);
+			level_add(load, level_above(load, load->leaf), tuple);
+		}
+		MemoryContextReset(load->gist->tempCxt);
+	}
+	BufFileClose(list);
+	pfree(tuple);
+}
+
+
+/*
  * The load
  */
 
@@ -321,7 +376,7 @@ gistload_begin(const Build *build)
 }
 
 void
-gistload_begin_slice(GistLoad *load, int slice)
+gistload_begin_slice(GistLoad *load, int slice, int64 start)
 {
 	MemoryContext old;
 
@@ -330,6 +385,8 @@ gistload_begin_slice(GistLoad *load, int slice)
 		return;
 	old = MemoryContextSwitchTo(load->cxt);
 	load->list = slicelist_create(load->fileset, slice);
+	load->slice_start = start;
+	load->head = -1;
 	MemoryContextSwitchTo(old);
 }
 
@@ -338,9 +395,7 @@ gistload_end_slice(GistLoad *load)
 {
 	if (load->list == NULL)
 		return;
-	if (load->leaf->npages > 0)
-		level_flush(load, load->leaf);
-	MemoryContextReset(load->gist->tempCxt);
+	append_rest(load, load->leaf);
 	fault_point("gistload: end slice");
 	slicelist_export(load->list);
 	load->list = NULL;
@@ -350,6 +405,14 @@ void
 gistload_add(GistLoad *load, IndexTuple tuple)
 {
 	load->writer.tuples++;
+	if (load->list != NULL && load->head < 0)
+		load->head = head_tuples(load, tuple);
+	if (load->head > 0)
+	{
+		slicelist_append(load->list, tuple);
+		load->head--;
+		return;
+	}
 	level_add(load, load->leaf, tuple);
 	if (!load->gist->tempCxt->isReset)
 		MemoryContextReset(load->gist->tempCxt);
@@ -389,8 +452,6 @@ write_root(GistLoad *load)
 	Page		root;
 
 	fault_point("gistload: upper levels");
-	if (level->parent != NULL && level->parent->npages == 0)
-		level->parent = NULL;	/* no slice has a tuple */
 	while (level->parent != NULL || level->npages > 1)
 	{
 		if (level->npages > 0)

@@ -12,6 +12,10 @@
  * pages, their keys would overlap: a search of 1 million points by 2
  * participants' index read 18 % more pages.)
  *
+ * The list also has the tuples at both ends of the slice whose group of pages
+ * lies in two slices; the leader makes these leaves.  If all tuples have the
+ * same size, the groups are those of one process, and so are the pages of the index.
+ *
  * Order of calls:
  *
  *		leader						every participant (leader too)
@@ -46,7 +50,8 @@ extern void gistload_shared_init(Team *team, int processes, int slices);
 
 extern GistLoad *gistload_begin(const Build *build);
 
-extern void gistload_begin_slice(GistLoad *load, int slice);
+/* 'start' is the number of tuples before the slice. */
+extern void gistload_begin_slice(GistLoad *load, int slice, int64 start);
 extern void gistload_end_slice(GistLoad *load);
 
 /* gistload_add adds a copy of a tuple. */

@@ -24,7 +24,7 @@
 extern BufFile *slicelist_create(SharedFileSet *fileset, int slice);
 extern BufFile *slicelist_open(SharedFileSet *fileset, int slice);
 
-extern void slicelist_append(BufFile *list, IndexTuple downlink);
+extern void slicelist_append(BufFile *list, IndexTuple tuple);
 
 /* slicelist_export ends the list, so that the leader can open it. */
 extern void slicelist_export(BufFile *list);
