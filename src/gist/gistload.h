@@ -14,7 +14,8 @@
  *
  * The list also has the tuples at both ends of the slice whose group of pages
  * lies in two slices; the leader makes these leaves.  If all tuples have the
- * same size, the groups are those of one process, and so are the pages of the index.
+ * same size, the groups are those of one process, and so are the pages of the
+ * index.
  *
  * Order of calls:
  *
