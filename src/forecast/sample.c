@@ -280,7 +280,7 @@ measure_disk(SampleState *scan)
 		return;
 	for (int i = 0; i < disk.places; i++)
 	{
-		BlockNumber first = i * step + step / 2;
+		BlockNumber first = i * step + (step - disk.length) / 2;
 		instr_time	start;
 
 		for (int block = 0; block < disk.length; block++)
