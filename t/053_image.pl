@@ -30,6 +30,7 @@ sub image
 	my $said = '';
 
 	local $ENV{PG_CONFIG} = 'pg_config';
+	local $ENV{COPT} = '-O0';    # compile quickly
 	IPC::Run::run([ $script, $tree ], '<', \undef, '>', \$said, '2>', \$said);
 	return ($? >> 8, $said);
 }

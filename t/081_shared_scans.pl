@@ -63,10 +63,10 @@ sub rebuilt
 my $rows = q{
 SELECT i AS id, md5(i::text) COLLATE "en_US.utf8" AS word, i % 100 AS few,
 	'2020-01-01'::timestamptz + i * 7919 % 5003 * interval '1 hour' AS at, i / 7.0 AS num
-FROM generate_series(1, 20000) i};
+FROM generate_series(1, 8000) i};
 $node->safe_psql('postgres', qq{
 CREATE TABLE t AS $rows;
-INSERT INTO t (id) SELECT generate_series(20001, 20100);
+INSERT INTO t (id) SELECT generate_series(8001, 8100);
 ALTER TABLE t ADD CONSTRAINT t_pkey PRIMARY KEY (id);
 CREATE INDEX t_word ON t (word);
 CREATE INDEX t_two ON t (few, at);
@@ -163,12 +163,12 @@ CREATE INDEX t_last ON t (id DESC);
 REINDEX TABLE t;
 SELECT index_name, participant, scan_ms IS NULL, merge_load_ms IS NOT NULL FROM ptsort_last_build() WHERE participant IS NOT NULL;
 SELECT tuples, pages = pg_relation_size('t_last') / 8192, temp_bytes > 0 FROM ptsort_last_build() WHERE participant IS NULL}),
-	join("\n", map({ "t_last|$_|t|t" } 0 .. 2), '20100|t|t'), 'ptsort_last_build()');
+	join("\n", map({ "t_last|$_|t|t" } 0 .. 2), '8100|t|t'), 'ptsort_last_build()');
 is($node->safe_psql('postgres', q{
 DROP INDEX t_last;
 UPDATE pg_class SET reltuples = 0 WHERE relname ~ '^t(_[^h]|$)';
 REINDEX TABLE t;
-SELECT DISTINCT reltuples FROM pg_class WHERE relname ~ '^t_[^hp]'}), '20100', 'numbers of tuples');
+SELECT DISTINCT reltuples FROM pg_class WHERE relname ~ '^t_[^hp]'}), '8100', 'numbers of tuples');
 
 
 # Broken HOT chains: the catalogs afterwards equal those of the server's builds.

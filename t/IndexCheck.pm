@@ -52,7 +52,7 @@ BEGIN
 	ELSE
 		PERFORM bt_index_parent_check(index, true, true);
 	END IF;
-	FOR plan IN SELECT details FROM ptsort_check(index, true) WHERE problems > 0 LOOP
+	FOR plan IN SELECT details FROM ptsort_check(index, true, workers => 0) WHERE problems > 0 LOOP
 		RETURN format('%s: %s', index::regclass, plan);
 	END LOOP;
 	SELECT format('FROM %s %s', indrelid::regclass,
