@@ -29,14 +29,14 @@ sub amcheck_can
 }
 
 # Return the statements that print verdicts on an index, one on each line: those
-# of ptsort_check() by one process and by four; those of bt_index_check and
+# of ptsort_check() with these numbers of workers; those of bt_index_check and
 # bt_index_parent_check.
 sub ask_ptsort
 {
-	my ($index, $table) = @_;
+	my ($index, $table, @workers) = @_;
 	my $heap = $table ? 'true' : 'false';
 	return '' unless $has_check;
-	return join '', map { "SELECT ptsort_says('$index', $heap, $_);\n" } 0, 3;
+	return join '', map { "SELECT ptsort_says('$index', $heap, $_);\n" } @workers;
 }
 
 sub ask_amcheck
@@ -52,7 +52,7 @@ sub script
 {
 	my ($index, @faults) = @_;
 	return join '', map {
-		($_->{broken} ? '' : ask_ptsort($index, 1)) . $_->{plant} . ask_ptsort($index, $_->{table})
+		($_->{broken} ? '' : ask_ptsort($index, 1, 0)) . $_->{plant} . ask_ptsort($index, $_->{table}, 0, 3)
 		  . (amcheck_can($_) ? ask_amcheck($index) : '') . $_->{undo}
 	} @faults;
 }
@@ -83,7 +83,7 @@ sub plant
 	foreach my $fault (@faults)
 	{
 		my ($name, $found) = ("$index: $fault->{name}", $fault->{found});
-		my @sound = splice @lines, 0, $has_check && !$fault->{broken} ? 2 : 0;
+		my @sound = splice @lines, 0, $has_check && !$fault->{broken} ? 1 : 0;
 		my @faulty = splice @lines, 0, $has_check ? 2 : 0;
 
 		if (amcheck_can($fault))
