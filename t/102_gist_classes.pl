@@ -13,6 +13,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use BuildLoad;
+use Gist;
 use Ptsort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -175,6 +176,29 @@ while (time < $until || !$rounds)
 }
 is(join("\n", @wrong), '', "seed $seed: $rounds indexes");
 note("== seed $seed: $rounds random GiST indexes");
+
+# If all keys have the same size, the pages are the server's.
+$node->safe_psql('postgres', $gist_functions);
+my %fixed = (
+	point => 'point(random(), random())',
+	int8range => 'int8range(r, r + 1 + r % 7)',
+	int8 => 'r::int8',
+	timestamptz => $types{timestamptz}[0],
+	uuid => $types{uuid}[0]);
+foreach my $name (grep { $is_sorted{$_} } sort keys %fixed)
+{
+	my $end = log_end($node);
+	is($node->safe_psql('postgres', qq{
+CREATE TABLE fixed AS SELECT $fixed{$name} AS v FROM (SELECT abs(hashint4(i) / 2) AS r FROM generate_series(1, 20000) i) s;
+SET ptsort.enable = off;
+CREATE INDEX servers ON fixed USING gist (v);
+SET ptsort.enable = on;
+SET ptsort.parallel_workers = 3;
+CREATE INDEX ours ON fixed USING gist (v);
+SELECT pages('ours') = pages('servers');
+DROP TABLE fixed}), 't', "$name: the server's pages");
+	like(join(' ', builds_since($node, $end)), qr/ours: 4$/, "$name: by ptsort");
+}
 
 # Exclusion constraints of ranges, temporal keys
 my $periods = q{
