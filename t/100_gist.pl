@@ -75,6 +75,14 @@ foreach my $memory ('64MB', '1MB')
 		$segments //= dsm_segments($node);
 	}
 }
+# Workers write files, which the server's build does not need.
+my $limited = log_end($node);
+$node->safe_psql('postgres', q{
+SET temp_file_limit = '1MB';
+SET ptsort.parallel_workers = 3;
+CREATE INDEX t_p ON t USING gist (p);
+DROP INDEX t_p});
+is_deeply([ builds_since($node, $limited) ], ['t_p: 1'], 'temp_file_limit: no workers');
 build($node, 'unlogged', 3, '', 'u');
 check_nothing_left($node, 'builds', $segments);
 

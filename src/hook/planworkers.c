@@ -43,8 +43,10 @@
 #include "optimizer/clauses.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
+#include "storage/bufmgr.h"
 #include "team/build.h"
 #include "util.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -84,6 +86,19 @@ support_is_parallel_safe(Relation index)
 }
 
 /*
+ * True if the files of workers could exceed temp_file_limit.  The server builds
+ * GiST indexes without workers, and so, in memory, without files.  An entry is
+ * rarely larger than its row.
+ */
+static bool
+files_exceed_limit(Relation heap)
+{
+	return temp_file_limit >= 0 &&
+		(double) RelationGetNumberOfBlocks(heap) * BLCKSZ >
+		(double) temp_file_limit * 1024;
+}
+
+/*
  * Like the planner, this function checks expressions and the predicate after
  * constant folding.  Folding may call user functions, so callers must not call
  * this function inside ereport().
@@ -106,9 +121,13 @@ planworkers_obstacle(Relation heap, Relation index)
 		if (max_parallel_hazard(query) != PROPARALLEL_SAFE)
 			return "a function that is not parallel safe";
 	}
-	if (index != NULL && index->rd_rel->relam == GIST_AM_OID &&
-		!support_is_parallel_safe(index))
-		return "a support function that is not parallel safe";
+	if (index != NULL && index->rd_rel->relam == GIST_AM_OID)
+	{
+		if (!support_is_parallel_safe(index))
+			return "a support function that is not parallel safe";
+		if (files_exceed_limit(heap))
+			return "temp_file_limit";
+	}
 	if (parallel_is_forbidden(heap))
 		return "an extension that forbids parallel work on the table";
 	return NULL;
