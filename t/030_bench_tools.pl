@@ -53,9 +53,13 @@ sub program
 	return ($good, -f $file ? decode_json(slurp_file($file)) : undef, $out);
 }
 
-# Builds of a cached table, in parallel, with runs on disk
+# Builds of a cached table, in parallel, with runs on disk, and the limit of the
+# machine
+my ($headers) = run_command([ 'pg_config', '--includedir-server' ]);
+my $limit = PostgreSQL::Test::Utils::tempdir() . '/limit';
+command_ok([ 'cc', '-O2', "-I$headers", '-o', $limit, "$dir/limit.c" ], 'limit');
 my ($good, $results, $out) = bench('--rows', 20000, '--runs', 2, '--memory', '1MB',
-	'--shapes', 'int8,text_c,url_en,path_c', '--check');
+	'--shapes', 'int8,text_c,url_en,path_c', '--check', '--limit', $limit);
 ok($good, 'warm');
 my ($int8, $text, $url, $path) = @{ $results->{shapes} };
 is("$int8->{status} $text->{status}", 'ok ok', 'both shapes are measured');
@@ -77,6 +81,14 @@ foreach my $builder (qw(server ptsort))
 	cmp_ok($builds[0]{wal_bytes}, '>', 100000, "$builder: WAL");
 }
 is($int8->{ptsort}[0]{tuples}, 20000, 'tuples');
+foreach my $shape ($int8, $text, $path)
+{
+	my ($build, $measured) = map { $shape->{$_}[0] } qw(ptsort limit);
+
+	is($measured->{index_bytes}, $build->{index_bytes}, "$shape->{name}: the limit writes as large an index");
+	cmp_ok($measured->{wal_bytes}, '>=', $build->{wal_bytes}, "$shape->{name}: ... and as much WAL");
+	cmp_ok($measured->{$_}, '>', 0, "$shape->{name}: $_") foreach qw(seconds read_s form_s);
+}
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class
 	WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname NOT LIKE 'ptsort\_%'}),
 	0, 'tables are dropped');
@@ -85,7 +97,7 @@ cmp_ok($path->{rows}, '<=', 10000, 'real text: at most half of the rows');
 
 # The report of these results
 command_like([ 'python3', $bench, 'report', '--phases', $out ],
-	qr/^int8, random +20000 .*^Phases: text 32, "C"/ms, 'report');
+	qr/^int8, random +20000 .*^Phases: text 32, "C".*ptsort \/ limit/ms, 'report');
 like(slurp_file("$out/chart.svg"), qr/<svg .*int8, random.*<\/svg>/s, 'chart');
 like(slurp_file("$out/timeline-text_c.svg"), qr/<svg .*ptsort, worker.*<\/svg>/s,
 	'timeline');
@@ -113,7 +125,7 @@ command_fails_like([ 'python3', $bench, 'run', '--shapes', 'none', '--out', $out
 # Sort benchmark: all kinds of sorts, in memory and on disk
 my $sorts = "$dir/sortbench.py";
 ($good, $results, $out) = program($sorts, '--scale', 0.005, '--runs', 1,
-	'--budgets', '2GB,4MB', '--by', 'cpu', '--shapes',
+	'--budgets', '2GB,4MB', '--by', 'cpu', '--limit', '--shapes',
 	'int8,text_c,uses,two_int8,log_en');
 ok($good, 'sorts');
 my %sorted = map { ("$_->{name} $_->{budget}" => $_) } @{ $results->{shapes} };
@@ -144,7 +156,7 @@ is(scalar(@{ $sorted{'two_int8 2GB'}{ptsort}[0]{processes} }), 2,
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class
 	WHERE relkind = 'r' AND relname LIKE 'sort%'}), 0, 'sorts: tables are dropped');
 command_like([ 'python3', $sorts, 'report', $out ],
-	qr/^int8 +2GB .*^int8, 2 processes +2GB /ms, 'sorts: report');
+	qr/^int8 +2GB .*^int8, 2 processes +2GB .*^key +budget +limit ms/ms, 'sorts: report');
 like(slurp_file("$out/chart-4MB.svg"), qr/<svg .*top 100: int8.*<\/svg>/s,
 	'sorts: chart');
 command_fails_like([ 'python3', $sorts, 'run', '--shapes', 'none', '--out', $out ],
@@ -155,7 +167,7 @@ command_fails_like([ 'python3', $sorts, 'run', '--shapes', 'none', '--out', $out
 # collation's tables.
 my $queries = "$dir/querybench.py";
 ($good, $results, $out) = program($queries, '--rows', 70000, '--reps', 1, '--by', 'cpu',
-	'--min-rows', 0, '--shapes',
+	'--min-rows', 0, '--limit', '--shapes',
 	'order,uses,aggregates,analytics,start,small_int8_100,rescan_token_1000,few_icu_4,few_two_2');
 ok($good, 'queries');
 my @measured = grep { $_->{status} eq 'ok' } @{ $results->{shapes} };
@@ -173,7 +185,7 @@ is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class
 	WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND relname NOT LIKE 'ptsort\_%'
 	AND relname NOT LIKE 'plain%'}), 0, 'queries: tables are dropped');
 command_like([ 'python3', $queries, 'report', $out ],
-	qr/^ORDER BY int8 +1GB +1 .*^With workers, .*^ORDER BY int8 +4MB /ms, 'queries: report');
+	qr/^ORDER BY int8 +1GB +1 .*^With workers, .*^ORDER BY int8 +4MB .*^query +work_mem +workers +limit ms/ms, 'queries: report');
 command_fails_like([ 'python3', $queries, 'run', '--shapes', 'none', '--out', $out ],
 	qr/unknown none; there are: order_url /, 'queries: unknown');
 

@@ -24,6 +24,7 @@
 #   BY=cpu         compute ratios from CPU time; BY=ms uses elapsed time.  The
 #                  default is cpu if the machine is busy, and ms otherwise
 #   UNTOLD=1       do not tell ptsort the number of rows in advance
+#   LIMIT=1        also copy the rows without sorting them (tuplestore)
 #   PEERS=1        also run DuckDB's and Polars' sorts, if python3 has them
 #   OUT=build/bench-sort   directory of results.json, report.txt and charts
 #   KEEP=1         keep the cluster with its tables
@@ -39,4 +40,4 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck disable=SC2034 # bench reads the settings by their names
 [ -z "${FULL:-}" ] || SCALE=1
 bench sortbench.py "${OUT:-build/bench-sort}" \
-	SCALE SHAPES BUDGETS RUNS FIRSTS BY UNTOLD? PEERS?
+	SCALE SHAPES BUDGETS RUNS FIRSTS BY UNTOLD? LIMIT? PEERS?

@@ -23,8 +23,8 @@
 #   CACHE=warm     with CACHE=cold, restart the server and empty the caches
 #                  before each build
 #   CHECK=1        run amcheck on every index once
-#   LIMIT=1        also measure the I/O of a build of "int8, random", without
-#                  sorting (contrib/bench/limit.c)
+#   LIMIT=1        also measure what each build must do except sorting
+#                  (contrib/bench/limit.c)
 #   PHASES=1       show phases and timelines of all shapes, not only of int8
 #   OUT=build/bench   directory of results.json, report.txt and pictures
 #   KEEP=1         keep the cluster with its tables

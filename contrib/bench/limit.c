@@ -1,16 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * limit.c
- *	  Measure the I/O that every index build needs.
+ *	  Measure what every build of an index must do.
  *
- *	limit PROCESSES KEY_OFFSET WAL_BYTES DIRECTORY TABLE_FILE...
+ *	limit PROCESSES WAL_BYTES DIRECTORY TABLE_FILE... -- INDEX_FILE...
  *
- * The processes read the table's files from the kernel's cache, page by page.
- * They fill index pages in table order, with an entry for each tuple: the
- * tuple's TID, and the eight bytes at KEY_OFFSET in the tuple's data.  They
- * write every index page twice: to a new file, and to an existing file that
+ * The index is finished already.  The processes read the table's files from the
+ * kernel's cache, page by page, and copy from each tuple as many bytes as the
+ * index has for a tuple.  Then they form the pages of the index: for each page
+ * of the finished index, they copy the tuples one by one to a new page.  They
+ * write every new page twice: to a new file, and to an existing file that
  * stands for WAL.  At the end they sync both files.  The processes sort and
- * compare nothing, take no locks, and compete only for the disk.
+ * compare nothing, take no locks, and compete only for the memory and the disk.
  *
  * Prints JSON: the elapsed seconds, the seconds of all processes for each part
  * of the work, and the seconds of each sync.  A real build need not wait for
@@ -40,17 +41,11 @@
 #undef strerror
 
 /*
- * Number of table blocks that a process claims at a time, and number of pages
- * that it writes at a time.
+ * Number of blocks that a process claims at a time, and number of pages that it
+ * writes at a time.
  */
 #define TAKE		128
 #define BATCH		32
-
-/* Free space that remains in an index page: the fill factor is 90. */
-#define PAGE_FREE	(BLCKSZ / 10)
-
-/* Size of the special space of a btree page. */
-#define PAGE_SPECIAL	16
 
 /* A count that exceeds any number of processes. */
 #define ENOUGH		1000000
@@ -61,12 +56,20 @@ enum
 	INDEX, WAL, FILES
 };
 
-/* A segment of the table, mapped into memory. */
+/* A segment of a relation, mapped into memory. */
 typedef struct Segment
 {
 	const char *data;
 	uint32		blocks;
 } Segment;
+
+/* The files of a relation. */
+typedef struct Relfiles
+{
+	Segment    *segments;
+	int			nsegments;
+	uint32		blocks;			/* in all segments */
+} Relfiles;
 
 /* State in shared memory. */
 typedef struct Shared
@@ -74,9 +77,10 @@ typedef struct Shared
 	uint32		ready;			/* processes that wait for the start */
 	uint32		written;		/* processes that finished writing */
 	uint32		next_block;		/* next table block to claim */
+	uint32		next_page;		/* next index page to claim */
 	uint64		end[FILES];		/* end of the claimed part of each file */
-	uint64		tuples;
-	double		form_s;			/* seconds, summed over all processes */
+	double		read_s;			/* seconds, summed over all processes */
+	double		form_s;
 	double		write_s[FILES];
 	double		sync_s[FILES];
 } Shared;
@@ -87,15 +91,15 @@ typedef struct Former
 	int			fd[FILES];
 	char	   *pages;			/* BATCH index pages */
 	int			npages;			/* finished pages */
+	char	   *entries;		/* copies of parts of a block's tuples */
 	double		write_s[FILES];
 } Former;
 
 static Shared *shared;
-static Segment *segments;
-static int	nsegments;
-static uint32 nblocks;			/* blocks in the table */
+static Relfiles table;
+static Relfiles built;			/* the finished index */
 static int	nprocesses;
-static int	key_offset;
+static Size entry_bytes;		/* of the index, for a tuple of the table */
 static uint64 wal_bytes;
 
 static double
@@ -143,9 +147,9 @@ meet(uint32 *count, uint32 all)
 }
 
 static void
-open_segment(const char *path)
+open_segment(Relfiles *files, const char *path)
 {
-	Segment    *segment = &segments[nsegments++];
+	Segment    *segment = &files->segments[files->nsegments++];
 	int			fd = open(path, O_RDONLY);
 	struct stat found;
 
@@ -155,25 +159,53 @@ open_segment(const char *path)
 	segment->data = mmap(NULL, found.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (segment->data == MAP_FAILED)
 		fail(path);
-	nblocks += segment->blocks;
+	files->blocks += segment->blocks;
 	close(fd);
 }
 
-/*
- * Touch every page of the mapped table, so that later reads of the table cause
- * no page faults.
- */
-static void
-touch_table(void)
+static Page
+block_of(const Relfiles *files, uint32 block)
 {
-	for (int i = 0; i < nsegments; i++)
-	{
-		const volatile char *data = segments[i].data;
-		size_t		size = (size_t) segments[i].blocks * BLCKSZ;
+	int			i = 0;
 
-		for (size_t at = 0; at < size; at += 4096)
-			(void) data[at];
+	while (block >= files->segments[i].blocks)
+		block -= files->segments[i++].blocks;
+	return (Page) files->segments[i].data + (size_t) block * BLCKSZ;
+}
+
+static OffsetNumber
+last_item(Page page)
+{
+	LocationIndex lower = ((PageHeader) page)->pd_lower;
+
+	return lower <= SizeOfPageHeaderData ? 0 :
+		(lower - SizeOfPageHeaderData) / sizeof(ItemIdData);
+}
+
+/*
+ * Touch every page of both relations, so that later reads cause no page faults,
+ * and count the table's line pointers.
+ */
+static uint64
+touch(void)
+{
+	uint64		items = 0;
+
+	for (uint32 block = 0; block < table.blocks; block++)
+	{
+		const volatile char *page = block_of(&table, block);
+
+		items += last_item((Page) page);
+		(void) page[BLCKSZ / 2];
 	}
+	for (uint32 block = 0; block < built.blocks; block++)
+	{
+		const volatile char *page = block_of(&built, block);
+
+		(void) page[0];
+		(void) page[BLCKSZ / 2];
+	}
+	return items;
 }
 
 /* Append data to a file, after the data of other processes. */
@@ -200,81 +232,80 @@ write_pages(Former *former)
 	former->npages = 0;
 }
 
-/* Initialize the page that follows the finished pages. */
-static Page
-next_page(Former *former)
+/* Copy a part of each tuple of a block of the table. */
+static void
+read_block(Former *former, Page page)
 {
-	Page		page = former->pages + (size_t) former->npages * BLCKSZ;
-	PageHeader	header = (PageHeader) page;
-
-	memset(page, 0, BLCKSZ);
-	header->pd_lower = SizeOfPageHeaderData;
-	header->pd_upper = header->pd_special = BLCKSZ - PAGE_SPECIAL;
-	return page;
-}
-
-/*
- * Add the tuples of a heap page to index pages.  Returns the current index
- * page.
- */
-static Page
-form(Former *former, Page page, Page heap, BlockNumber block)
-{
-	OffsetNumber last = (((PageHeader) heap)->pd_lower - SizeOfPageHeaderData) /
-		sizeof(ItemIdData);
+	OffsetNumber last = last_item(page);
+	char	   *entry = former->entries;
 
 	for (OffsetNumber off = 1; off <= last; off++)
 	{
-		ItemId		item = PageGetItemId(heap, off);
+		ItemId		item = PageGetItemId(page, off);
 		HeapTupleHeader tuple;
-		PageHeader	header = (PageHeader) page;
-		const Size	size = sizeof(IndexTupleData) + sizeof(uint64);
-		char	   *at;
 
 		if (!ItemIdIsNormal(item))
 			continue;
-		if (header->pd_upper - header->pd_lower < PAGE_FREE)
-		{
-			if (++former->npages == BATCH)
-				write_pages(former);
-			page = next_page(former);
-			header = (PageHeader) page;
-		}
-		tuple = (HeapTupleHeader) PageGetItem(heap, item);
-		header->pd_upper -= size;
-		at = (char *) page + header->pd_upper;
-		ItemPointerSet(&((IndexTuple) at)->t_tid, block, off);
-		((IndexTuple) at)->t_info = size;
-		memcpy(at + sizeof(IndexTupleData),
-			   (char *) tuple + tuple->t_hoff + key_offset, sizeof(uint64));
-		ItemIdSetNormal((ItemId) (page + header->pd_lower), header->pd_upper,
-						size);
-		header->pd_lower += sizeof(ItemIdData);
+		tuple = (HeapTupleHeader) PageGetItem(page, item);
+		memcpy(entry, (char *) tuple + tuple->t_hoff,
+			   Min(entry_bytes, ItemIdGetLength(item) - tuple->t_hoff));
+		entry += entry_bytes;
 	}
-	return page;
 }
 
-/* Claim and process blocks of the table until none is left. */
+/* Form a page like this page of the finished index, tuple by tuple. */
 static void
-form_share(Former *former)
+form_page(Former *former, Page source)
 {
-	Page		page = next_page(former);
+	Page		page = former->pages + (size_t) former->npages * BLCKSZ;
+	PageHeader	from = (PageHeader) source;
+	PageHeader	to = (PageHeader) page;
+	OffsetNumber last = last_item(source);
+
+	memset(page, 0, BLCKSZ);
+	memcpy(page, source, SizeOfPageHeaderData);
+	memcpy(page + from->pd_special, source + from->pd_special,
+		   BLCKSZ - from->pd_special);
+	to->pd_lower = SizeOfPageHeaderData;
+	to->pd_upper = from->pd_special;
+	for (OffsetNumber off = 1; off <= last; off++)
+	{
+		ItemId		item = PageGetItemId(source, off);
+		Size		size = ItemIdGetLength(item);
+
+		to->pd_upper -= MAXALIGN(size);
+		memcpy(page + to->pd_upper, PageGetItem(source, item), size);
+		ItemIdSetNormal((ItemId) (page + to->pd_lower), to->pd_upper, size);
+		to->pd_lower += sizeof(ItemIdData);
+	}
+	if (++former->npages == BATCH)
+		write_pages(former);
+}
+
+/* Claim and read blocks of the table until none is left. */
+static void
+read_share(Former *former)
+{
 	uint32		first;
 
 	while ((first = __atomic_fetch_add(&shared->next_block, TAKE,
-									   __ATOMIC_RELAXED)) < nblocks)
-		for (uint32 block = first; block < Min(first + TAKE, nblocks); block++)
-		{
-			uint32		at = block;
-			int			i = 0;
+									   __ATOMIC_RELAXED)) < table.blocks)
+		for (uint32 i = first; i < Min(first + TAKE, table.blocks); i++)
+			read_block(former, block_of(&table, i));
+}
 
-			while (at >= segments[i].blocks)
-				at -= segments[i++].blocks;
-			page = form(former, page,
-						(Page) segments[i].data + (size_t) at * BLCKSZ, block);
-		}
-	former->npages++;
-	write_pages(former);
+/* Claim and form pages of the index until none is left. */
+static void
+form_share(Former *former)
+{
+	uint32		first;
+
+	while ((first = __atomic_fetch_add(&shared->next_page, TAKE,
+									   __ATOMIC_RELAXED)) < built.blocks)
+		for (uint32 i = first; i < Min(first + TAKE, built.blocks); i++)
+			form_page(former, block_of(&built, i));
+	if (former->npages > 0)
+		write_pages(former);
 }
 
 /*
@@ -295,15 +326,22 @@ static void
 work(int number, const char *paths[FILES])
 {
 	Former		former = {.pages = aligned_alloc(4096, BATCH * BLCKSZ)};
+	uint64		tuples = touch();
 	double		start;
 
 	memset(former.pages, 0, BATCH * BLCKSZ);
-	touch_table();
+	entry_bytes = (Size) built.blocks * BLCKSZ / Max(tuples, 1);
+	former.entries = malloc(MaxHeapTuplesPerPage * entry_bytes + 1);
+	if (former.entries == NULL)
+		fail("memory");
 	for (int i = 0; i < FILES; i++)
 		if ((former.fd[i] = open(paths[i], O_RDWR)) < 0)
 			fail(paths[i]);
 	meet(&shared->ready, nprocesses + 1);
 
+	start = now();
+	read_share(&former);
+	add_double(&shared->read_s, now() - start);
 	start = now();
 	form_share(&former);
 	add_double(&shared->form_s,
@@ -378,22 +416,28 @@ main(int argc, char **argv)
 	char		wal_path[MAXPGPATH];
 	const char *paths[FILES] = {index_path, wal_path};
 	const char *names[FILES] = {"index", "wal"};
+	Relfiles   *files = &table;
 	double		seconds;
 
-	if (argc < 6)
+	table.segments = calloc(argc, sizeof(Segment));
+	built.segments = calloc(argc, sizeof(Segment));
+	for (int i = 4; i < argc; i++)
 	{
-		fprintf(stderr, "usage: limit PROCESSES KEY_OFFSET "
-				"WAL_BYTES DIRECTORY TABLE_FILE...\n");
+		if (strcmp(argv[i], "--") == 0)
+			files = &built;
+		else
+			open_segment(files, argv[i]);
+	}
+	if (table.nsegments == 0 || built.nsegments == 0)
+	{
+		fprintf(stderr, "usage: limit PROCESSES WAL_BYTES DIRECTORY "
+				"TABLE_FILE... -- INDEX_FILE...\n");
 		return 2;
 	}
 	nprocesses = atoi(argv[1]);
-	key_offset = atoi(argv[2]);
-	wal_bytes = strtoull(argv[3], NULL, 10);
-	snprintf(index_path, sizeof(index_path), "%s/limit.index", argv[4]);
-	snprintf(wal_path, sizeof(wal_path), "%s/limit.wal", argv[4]);
-	segments = calloc(argc, sizeof(Segment));
-	for (int i = 5; i < argc; i++)
-		open_segment(argv[i]);
+	wal_bytes = strtoull(argv[2], NULL, 10);
+	snprintf(index_path, sizeof(index_path), "%s/limit.index", argv[3]);
+	snprintf(wal_path, sizeof(wal_path), "%s/limit.wal", argv[3]);
 	shared = mmap(NULL, sizeof(Shared), PROT_READ | PROT_WRITE,
 				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
@@ -402,7 +446,8 @@ main(int argc, char **argv)
 	make_file(index_path, 0);
 	make_file(wal_path, wal_bytes);
 	seconds = run(paths);
-	printf("{\"seconds\": %.4f, \"form_s\": %.4f, ", seconds, shared->form_s);
+	printf("{\"seconds\": %.4f, \"read_s\": %.4f, \"form_s\": %.4f, ", seconds,
+		   shared->read_s, shared->form_s);
 	for (int i = 0; i < FILES; i++)
 		printf("\"%s_write_s\": %.4f, \"%s_sync_s\": %.4f, \"%s_bytes\": %llu%s",
 			   names[i], shared->write_s[i], names[i], shared->sync_s[i],

@@ -151,20 +151,21 @@ def warm(cluster, table):
     cluster.run("CHECKPOINT", "SELECT pg_prewarm('%s') \\g /dev/null\n" % table)
 
 
-# Shapes for which limit.c can run, with the key's offset in a row
-KEY_OFFSETS = {"int8": 8}
-
-
-def machine_limit(cluster, options, shape, table, wal_bytes):
-    """Run limit.c: read the table, and write the index and wal_bytes of WAL,
-    without sorting.  Returns limit.c's output."""
+def files_of(cluster, relation):
+    """The paths of a relation's files, in order."""
     path = os.path.join(cluster.data, cluster.value(
-        "SELECT pg_relation_filepath('%s')" % table))
-    later = sorted((name for name in glob.glob(path + ".*")),
-                   key=lambda name: int(name.rpartition(".")[2]))
+        "SELECT pg_relation_filepath('%s')" % relation))
+    return [path] + sorted(glob.glob(path + ".*"),
+                           key=lambda name: int(name.rpartition(".")[2]))
+
+
+def machine_limit(cluster, options, table, wal_bytes):
+    """Run limit.c while the index exists: read the table, form the index's
+    pages, and write them and wal_bytes of WAL, without sorting.  Returns
+    limit.c's output."""
     return json.loads(subprocess.run(
-        [options.limit, str(options.workers + 1), str(KEY_OFFSETS[shape.name]),
-         str(wal_bytes), cluster.data, path, *later],
+        [options.limit, str(options.workers + 1), str(wal_bytes), cluster.data,
+         *files_of(cluster, table), "--", *files_of(cluster, INDEX)],
         check=True, stdout=subprocess.PIPE).stdout)
 
 
@@ -209,11 +210,11 @@ def measure(cluster, options, shape, collations):
                 if options.check and n == 0 and not is_gist(keys):
                     done["amcheck"] = check(cluster, options.memory)
                 result[builder].append(done)
+                if options.limit and builder == "ptsort":
+                    notes.add(prepare(cluster, options, table))
+                    result.setdefault("limit", []).append(
+                        machine_limit(cluster, options, table, done["wal_bytes"]))
                 cluster.run("DROP INDEX " + INDEX)
-            if options.limit and shape.name in KEY_OFFSETS:
-                notes.add(prepare(cluster, options, table))
-                result.setdefault("limit", []).append(machine_limit(
-                    cluster, options, shape, table, result["ptsort"][-1]["wal_bytes"]))
     except (BuildError, SqlError) as error:
         cluster.run("DROP INDEX IF EXISTS " + INDEX)
         return dict(result, status="error", reason=str(error))

@@ -73,7 +73,7 @@ bench()
 	mkdir -p "$work/out" && rm -f "$work"/out/*.json
 	say "build"
 	install_private || exit 1
-	if [ -n "${LIMIT:-}" ]; then
+	if [ -n "${LIMIT:-}" ] && [ "$program" = bench.py ]; then
 		LIMIT=$work/limit
 		cc -O2 -I"$("$private_config" --includedir-server)" \
 			-o "$LIMIT" "$work/src/contrib/bench/limit.c" || exit 1

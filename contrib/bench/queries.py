@@ -22,9 +22,10 @@ from sortshapes import AMOUNT, AT, URL, chosen
 # this check.  shown is the query for EXPLAIN, by default sql.  memories and
 # workers list the settings to measure the query with.  floor is the minimum
 # ratio, or None.  since is the first version of the server that has the plan.
+# unsorted is the query without its sort, or None.
 Query = namedtuple("Query", "name label table sort sql floor plan shown before after memories "
-                   "workers since",
-                   defaults=(None, ("Sort",), None, (), (), ("1GB", "4MB"), (0, 1), 15))
+                   "workers since unsorted",
+                   defaults=(None, ("Sort",), None, (), (), ("1GB", "4MB"), (0, 1), 15, None))
 
 COLLATIONS = shapes.COLLATIONS
 NEVER_SLOWER = 0.97
@@ -81,9 +82,9 @@ def counted(select, what="id"):
 
 def ordered(name, label, keys, sort, floor):
     """A query SELECT ... ORDER BY."""
-    columns = re.sub(r" COLLATE {\w+}| COLLATE \"C\"", "", keys)
+    select = "SELECT id, %s FROM {events}" % re.sub(r" COLLATE {\w+}| COLLATE \"C\"", "", keys)
     return Query("order_" + name, "ORDER BY " + label, "events", sort,
-                 counted("SELECT id, %s FROM {events} ORDER BY %s" % (columns, keys)), floor)
+                 counted("%s ORDER BY %s" % (select, keys)), floor, unsorted=counted(select))
 
 
 def small(name, label, key, sort):
@@ -107,11 +108,11 @@ def few(name, label, keys, sort, floor):
     values."""
     for n in FEW:
         by = keys.replace("#", str(n))
-        columns = re.sub(r" COLLATE ({\w+}|\"C\")", "", by)
+        select = "SELECT id, %s FROM {few}" % re.sub(r" COLLATE ({\w+}|\"C\")", "", by)
         yield Query("few_%s_%d" % (name, n), "%s value%s: %s" % (
             format(n, ","), "s" if n > 1 else "", label), "few", sort,
-            counted("SELECT id, %s FROM {few} ORDER BY %s" % (columns, by)), floor,
-            memories=("4MB", "64MB", "1GB"), workers=(0,))
+            counted("%s ORDER BY %s" % (select, by)), floor,
+            memories=("4MB", "64MB", "1GB"), workers=(0,), unsorted=counted(select))
 
 
 def aggregate(name, label, sql, sort, floor, workers=(0,)):

@@ -9,8 +9,7 @@ ptsort_last_sort() must also report a sort.
 
 import queries
 from cluster import SqlError
-
-ENGINES = ("server", "ptsort")
+from sortmeasure import turns
 
 
 class QueryError(Exception):
@@ -93,12 +92,6 @@ SELECT json_build_object('taken', (SELECT coalesce(json_agg(s), '[]')
 """
 
 
-def turns(reps):
-    """The engines in the order of their runs: they alternate in going first."""
-    return [engine for n in range(reps)
-            for engine in (ENGINES if n % 2 == 0 else ENGINES[::-1])]
-
-
 def quoted(words):
     return "'%s'" % words.replace("'", "''")
 
@@ -115,6 +108,8 @@ def script(query, options, memory, workers, collations):
     line.  Raises KeyError with the key of a collation that the server lacks."""
     sql = queries.fill(query.sql, options.rows, collations)
     shown = queries.fill(query.shown or query.sql, options.rows, collations)
+    limit = options.limit and query.unsorted is not None
+    unsorted = queries.fill(query.unsorted, options.rows, collations) if limit else None
     selects = sql.startswith("SELECT")
     lines = [SESSION.format(memory=memory, workers=workers,
                             min_rows=options.min_rows if options.min_rows is not None
@@ -122,10 +117,11 @@ def script(query, options, memory, workers, collations):
                             table=queries.table_name(queries.TABLES[query.table], options.rows))]
     lines += [ALONE] if workers else []
     lines += [statement + ";" for statement in query.before]
-    for engine in turns(warm_ups(query) + options.reps):
+    for engine in turns(warm_ups(query) + options.reps, limit):
+        work = unsorted if engine == "limit" else sql
         lines.append(RUN.format(
             sort=query.sort if engine == "ptsort" else "off", engine=engine,
-            sql="SELECT (%s)::text AS result \\gset" % sql if selects else sql + ";",
+            sql="SELECT (%s)::text AS result \\gset" % work if selects else work + ";",
             result=":'result'" if selects else "NULL"))
         lines += [statement + ";" for statement in query.after]
     lines.append(END.format(plan="pg_temp.plan(%s)" % quoted(shown)))
@@ -173,7 +169,7 @@ def measure(cluster, options, query, memory, workers, collations):
         run["cpu"] = run["process"] + (run["workers"] if workers else 0)
     return dict(result, status="ok", taken=bool(end["taken"]), plan=end["plan"],
                 **{engine: [run for run in runs if run["engine"] == engine][warm_ups(query):]
-                   for engine in ENGINES})
+                   for engine in sorted({run["engine"] for run in runs})})
 
 
 def load(cluster, options, table):

@@ -44,6 +44,7 @@ def summarize(shape):
         "ptsort_s": middle(ptsort, "seconds"),
         "ratio": (middle(server, "seconds") / middle(ptsort, "seconds")
                   if server else None),
+        "limit_s": middle(shape.get("limit", []), "seconds"),
         "low": min(ratios, default=None),
         "high": max(ratios, default=None),
         "comparisons_per_tuple": middle(ptsort, "comparisons") / max(tuples, 1),
@@ -62,15 +63,19 @@ def summarize(shape):
     }
 
 
-def limit_line(shape):
-    """One line about the measured limit of the machine."""
-    limits = shape["limit"]
-    seconds = middle(limits, "seconds")
-    return ("%s: reading the table and writing index and WAL, synced, takes %.2f s, "
-            "of which the syncs take %.2f s; ptsort's build takes %.2f times as long" % (
-                shape["label"], seconds, median(
-                    max(run["index_sync_s"], run["wal_sync_s"]) for run in limits),
-                shape["summary"]["ptsort_s"] / seconds))
+def limit_table(shapes):
+    """The table of the machine's limits: the time that reading the table and
+    forming and writing index and WAL takes without sorting, its longer sync, and
+    the builders' times divided by the whole."""
+    rows = []
+    for shape in shapes:
+        s = shape["summary"]
+        rows.append([shape["label"], "%.2f" % s["limit_s"], "%.2f" % median(
+            max(run["index_sync_s"], run["wal_sync_s"]) for run in shape["limit"])]
+            + [None if s[builder] is None else "%.2f" % (s[builder] / s["limit_s"])
+               for builder in ("server_s", "ptsort_s")])
+    return table(["key", "limit s", "of it sync s", "server / limit", "ptsort / limit"],
+                 rows)
 
 
 def table(header, rows):
@@ -181,5 +186,7 @@ def text(results, all_phases=False):
             lines += ["", "Phases: %s" % shape["label"]] + phases_table(shape)
     for shape in measured:
         lines += ["%s: %s" % (shape["label"], note) for note in shape["notes"]]
-        lines += ["", limit_line(shape)] if "limit" in shape else []
+    limited = [shape for shape in measured if "limit" in shape]
+    if limited:
+        lines += [""] + limit_table(limited)
     return "\n".join(lines) + "\n"

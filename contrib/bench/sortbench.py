@@ -22,6 +22,10 @@ import sortreport
 import sortshapes
 
 
+# The times in a summary
+TIMES = ("server", "ptsort", "limit")
+
+
 def list_of(choose):
     """Wrap a function that chooses names, so that argparse reports the
     function's errors."""
@@ -53,6 +57,8 @@ def parse(arguments):
                      help="unit of the ratios; by default cpu if the machine is busy")
     run.add_argument("--untold", dest="told", action="store_false",
                      help="do not tell ptsort the number of rows in advance")
+    run.add_argument("--limit", action="store_true",
+                     help="also copy the rows without sorting them")
     run.add_argument("--peers", action="store_true",
                      help="also run DuckDB and Polars, if they are installed")
     run.add_argument("--keep", action="store_true", help="do not drop tables")
@@ -119,14 +125,19 @@ def run(options):
     return int(any(s["status"] == "error" for s in results["shapes"]))
 
 
+def in_seconds(summary):
+    """The summary with the times that the chart shows, which are in seconds."""
+    return dict(summary, **{name + "_s": summary[name] / 1000
+                            for name in TIMES if summary[name] is not None})
+
+
 def pictures(results):
     """Draw one chart for each budget.  Returns {file name: SVG}."""
     settings = results["settings"]
     where = [sortreport.conditions(settings), sortreport.machine(settings)]
     found = {}
     for budget in sortshapes.BUDGETS:
-        bars = [(s["label"], dict(s["summary"], server_s=s["summary"]["server"] / 1000,
-                                  ptsort_s=s["summary"]["ptsort"] / 1000))
+        bars = [(s["label"], in_seconds(s["summary"]))
                 for s in results["shapes"]
                 if s["budget"] == budget and "summary" in s and s["way"] != "parallel"]
         if bars:

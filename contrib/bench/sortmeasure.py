@@ -17,10 +17,12 @@ class SortError(Exception):
     """Raised for sorts that cannot be compared; str() gives the reason."""
 
 
-def turns(runs):
-    """The engines in the order of their runs: they alternate in going first."""
+def turns(runs, limit=False):
+    """The engines in the order of their runs: they alternate in going first.
+    If limit is true, a run without a sort follows in each turn."""
     return [engine for n in range(runs)
-            for engine in (ENGINES if n % 2 == 0 else ENGINES[::-1])]
+            for engine in [*(ENGINES if n % 2 == 0 else ENGINES[::-1]),
+                           *(["limit"] if limit else [])]]
 
 
 def call(engines, arguments):
@@ -65,16 +67,17 @@ def together(processes):
     return dict(found, processes=processes)
 
 
-def sort_serially(cluster, options, arguments):
+def sort_serially(cluster, options, arguments, limit):
     """Run serial sorts with both engines.  Returns {"server": [...], "ptsort":
-    [...], "first": {engine: [...]}}."""
+    [...], "first": {engine: [...]}}, and "limit": [...] if limit is true."""
     found = {"first": {engine: [] for engine in ENGINES}}
     for engine in turns(options.firsts):
         found["first"][engine] += cluster.json(call([engine], arguments))[0]
-    later, _ = cluster.json(call(turns(options.runs), arguments))
-    for engine in ENGINES:
+    later, _ = cluster.json(call(turns(options.runs, limit), arguments))
+    for engine in {s["engine"] for s in later}:
         found[engine] = [s for s in later if s["engine"] == engine]
-    check(later + found["first"]["server"] + found["first"]["ptsort"])
+    check([s for s in later if s["engine"] in ENGINES]
+          + found["first"]["server"] + found["first"]["ptsort"])
     return found
 
 
@@ -112,8 +115,10 @@ def measure(cluster, options, shape, budget, collations):
         result["rows"] = load(cluster, options, table)
         if result["rows"] == 0:
             return dict(result, status="skipped", reason="this machine has no text of this kind")
-        sort = sort_with_two if shape.way == "parallel" else sort_serially
-        return dict(result, status="ok", **sort(cluster, options, arguments))
+        if shape.way == "parallel":
+            return dict(result, status="ok", **sort_with_two(cluster, options, arguments))
+        return dict(result, status="ok", **sort_serially(
+            cluster, options, arguments, options.limit and shape.way == "rows"))
     except (SortError, SqlError) as error:
         return dict(result, status="error", reason=str(error))
 

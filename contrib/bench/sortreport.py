@@ -60,8 +60,9 @@ def summarize(shape, unit):
     ratios: "ms" or "cpu"."""
     server, ptsort = shape["server"], shape["ptsort"]
     first = shape.get("first", {})
+    limit = middle(shape.get("limit"), unit)
     s = {
-        "server": middle(server, unit), "ptsort": middle(ptsort, unit),
+        "server": middle(server, unit), "ptsort": middle(ptsort, unit), "limit": limit,
         "ratios": {u: quotient(middle(server, u), middle(ptsort, u))
                    for u in ("ms", "cpu")},
         "first_server": middle(first.get("server"), unit),
@@ -115,6 +116,17 @@ def times_table(shapes):
             + ["missed: " + ", ".join(s["missed"]) if s["missed"] else ""])
     return table(["key", "budget", "server ms", "ptsort ms", "ratio", "first", "floor",
                   "put", "perform", "get", "end", ""], rows)
+
+
+def limit_table(shapes):
+    """The table of the times of copies of the rows, and of the engines' times
+    divided by them."""
+    rows = []
+    for shape in shapes:
+        s = shape["summary"]
+        rows.append([shape["label"], shape["budget"], "%.0f" % s["limit"],
+                     *(ratio_cell(s[engine] / s["limit"]) for engine in ("server", "ptsort"))])
+    return table(["key", "budget", "limit ms", "server / limit", "ptsort / limit"], rows)
 
 
 def two_table(shapes):
@@ -189,6 +201,10 @@ def text(results):
                   "slices, and if only the leader reads"] + two_table(parallel)
     if measured:
         lines += ["", "server / ptsort (one process / two):"] + resources_table(measured)
+    limited = [s for s in measured if s["summary"]["limit"]]
+    if limited:
+        lines += ["", "A copy of the rows (tuplestore), and the sorts divided by it:"]
+        lines += limit_table(limited)
     rows = [s for s in measured if s.get("peers")]
     if rows:
         lines += ["", "Peers, in memory, one thread: ratios of the peers' times to ptsort's"]

@@ -264,6 +264,18 @@ class Report(unittest.TestCase):
         self.assertEqual(good["summary"]["amcheck"], "ok")
         self.assertEqual(bad["summary"]["amcheck"], "broken")
 
+    def test_limit(self):
+        """The report and the chart show how far a build is from the limit."""
+        runs = [{"seconds": s, "index_sync_s": 0.25, "wal_sync_s": 0.5} for s in (2.0, 1.0, 9.0)]
+        shape = one_shape(limit=runs)
+        self.assertEqual(shape["summary"]["limit_s"], 2.0)
+        self.assertEqual(report.limit_table([shape])[2].split()[-4:], ["2.00", "0.50", "2.50", "1.25"])
+        self.assertEqual(report.limit_table([one_shape(alone=True, limit=runs)])[2].split()[-2:],
+                         ["-", "1.25"])
+        bars = [("a", shape["summary"]), ("b", one_shape()["summary"])]
+        self.assertEqual(chart.chart("t", [], bars).count('class="limit"'), 1)
+        self.assertNotIn("without sorting", chart.chart("t", [], bars[1:]))
+
     def test_unknown_memory(self):
         """Without samples the summary uses the memory that ptsort reports."""
         builds = [one_build(1, peak_memory_bytes=None)]

@@ -15,7 +15,7 @@ import queryreport
 from test_bench import SETTINGS
 
 COLLATIONS = {"en": '"en_US.utf8"', "icu": '"en-x-icu"'}
-OPTIONS = SimpleNamespace(rows=5000, reps=2, min_rows=None)
+OPTIONS = SimpleNamespace(rows=5000, reps=2, min_rows=None, limit=False)
 
 
 class Queries(unittest.TestCase):
@@ -70,10 +70,10 @@ class Queries(unittest.TestCase):
 class Server:
     """A fake server.  Its runs have the given results and the given plan."""
 
-    def __init__(self, results=("5",), plan="Gather Merge\n Sort", taken=True, ms=(8.0, 2.0)):
+    def __init__(self, results=("5",), plan="Gather Merge\n Sort", taken=True, ms=(8.0, 2.0, 1.0)):
         self.results = results
         self.end = {"plan": plan, "taken": [{"sorts": 1}] if taken else []}
-        self.ms = dict(zip(querymeasure.ENGINES, ms))
+        self.ms = dict(zip(("server", "ptsort", "limit"), ms))
         self.scripts = []
         self.version = "180001"
 
@@ -103,13 +103,26 @@ class Measure(unittest.TestCase):
         """One session runs the query with both engines in turn."""
         server = Server()
         query = measured("order_url", server)
-        self.assertEqual([len(query[e]) for e in querymeasure.ENGINES], [2, 2])
+        self.assertEqual([len(query[e]) for e in ("server", "ptsort")], [2, 2])
         self.assertEqual([line for line in server.scripts[0].splitlines()
                           if line.startswith("SET ptsort.sort")],
                          ["SET ptsort.sort = %s;" % sort
                           for sort in ("off", "text", "text", "off", "off")])
         self.assertIn("work_mem = '1GB'", server.scripts[0])
         self.assertIn("min_sort_rows = DEFAULT", server.scripts[0])
+
+    def test_limit(self):
+        """Queries that only sort also run without their sorts."""
+        server = Server()
+        options = SimpleNamespace(**dict(vars(OPTIONS), limit=True))
+        query = measured("order_url", server, options=options)
+        self.assertEqual(len(query["limit"]), 2)
+        runs = [line for line in server.scripts[0].splitlines() if line.startswith("SELECT (SELECT")]
+        self.assertEqual(["ORDER BY" in line for line in runs], [True, True, False] * 2)
+        self.assertEqual(queryreport.limit_table([query], "cpu")[2].split()[-3:],
+                         ["1", "8.00", "2.00"])
+        server = Server()
+        self.assertNotIn("limit", measured("top_url", server, options=options))
 
     def test_statement(self):
         """A statement that is not a SELECT has no result, and needs cleanup
@@ -132,7 +145,7 @@ class Measure(unittest.TestCase):
                          "results differ: 5, 6")
         self.assertIn("no Unique", measured("distinct_name")["reason"])
         self.assertIn("no Gather", measured("order_url", Server(plan="Sort"), workers=1)["reason"])
-        never = SimpleNamespace(rows=5000, reps=1, min_rows=0)
+        never = SimpleNamespace(rows=5000, reps=1, min_rows=0, limit=False)
         self.assertIn("ptsort did no sort", measured("order_url", Server(taken=False),
                                                       options=never)["reason"])
         self.assertEqual(measured("order_url", Server(taken=False))["status"], "ok")

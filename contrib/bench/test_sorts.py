@@ -100,7 +100,7 @@ class Server:
                 for n, e in enumerate(engines)], []
 
 
-OPTIONS = mock.Mock(scale=0.001, runs=2, firsts=1)
+OPTIONS = mock.Mock(scale=0.001, runs=2, firsts=1, limit=True)
 
 
 def measured(name, budget="2GB", server=None):
@@ -115,6 +115,8 @@ def measured(name, budget="2GB", server=None):
 class Measure(unittest.TestCase):
     def test_turns(self):
         self.assertEqual(sortmeasure.turns(2), ["server", "ptsort", "ptsort", "server"])
+        self.assertEqual(sortmeasure.turns(2, True), [
+            "server", "ptsort", "limit", "ptsort", "server", "limit"])
 
     def test_sessions(self):
         """Each engine's first sort has its own process; the other sorts share
@@ -124,6 +126,13 @@ class Measure(unittest.TestCase):
         self.assertEqual(len(server.scripts), 3)
         self.assertEqual(len(shape["first"]["ptsort"]), 1)
         self.assertEqual([len(shape[e]) for e in sortmeasure.ENGINES], [2, 2])
+
+    def test_limit(self):
+        """Sorts of rows also have a copy of the rows, whose order is another."""
+        shape = measured("int8", server=Server((7, 7, 8)))
+        self.assertEqual((shape["status"], len(shape["limit"])), ("ok", 2))
+        self.assertEqual(sortreport.limit_table([shape])[2].split()[-3:], ["6", "2.00", "1.00"])
+        self.assertNotIn("limit", measured("datum_int8"))
 
     def test_other_order(self):
         """Sorts that return different keys have an error and no ratio."""

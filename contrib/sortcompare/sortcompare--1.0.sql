@@ -1,7 +1,8 @@
 \echo Use "CREATE EXTENSION sortcompare" to load this file. \quit
 
 -- Loads the rows of a table into memory, then sorts them once with each of the
--- engines, in the given order.  An engine is 'server' (tuplesort) or 'ptsort'.
+-- engines, in the given order.  An engine is 'server' (tuplesort), 'ptsort', or
+-- 'limit', which copies the rows (tuplestore) without sorting them.
 -- Returns one row for each sort.  The table must be a heap table whose first
 -- column is of type bigint and not null.  In memory, the function overwrites
 -- this column with a hash of the row's keys, and computes the checksum from
@@ -30,7 +31,7 @@
 --                 the server's EXPLAIN figure if the server used no temporary
 --                 files
 -- rss:            growth of the process's peak memory (VmHWM) in bytes
--- temp:           maximum size of the temporary files in bytes
+-- temp:           maximum size of the temporary files in bytes; null for limit
 -- comparisons:    calls of comparison functions; null for the server
 -- checksum:       checksum of the keys in sorted order
 CREATE FUNCTION sortcompare(

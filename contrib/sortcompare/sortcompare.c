@@ -139,6 +139,8 @@ engine_by_name(const char *name)
 		return &server_engine;
 	if (strcmp(name, our_engine.name) == 0)
 		return &our_engine;
+	if (strcmp(name, limit_engine.name) == 0)
+		return &limit_engine;
 	bad_argument("engines");
 	return NULL;
 }
@@ -254,7 +256,7 @@ run_engine(const Engine *engine, const Job *job, Rows *rows, Answer *answer)
 	answer_number(answer, parts.memory, true);
 	answer_number(answer, said.memory, said.memory >= 0);
 	answer_number(answer, rss, true);
-	answer_number(answer, said.temp, true);
+	answer_number(answer, said.temp, said.temp >= 0);
 	answer_number(answer, said.runs, said.runs >= 0);
 	answer_number(answer, said.comparisons, said.comparisons >= 0);
 	answer_number(answer, (int64) reader.checksum, true);

@@ -4,9 +4,10 @@
  *	  Common declarations for the files of sortcompare.
  *
  * A Job describes a sort.  Rows are a table's rows in memory, an Engine is the
- * server's sort or ptsort's, a Reader checks the sorted rows, and Parts are
- * the times of a sort.  Engines put and read many rows in one call, so that
- * their loops call the sort directly, without a function pointer.
+ * server's sort or ptsort's, or copies the rows, a Reader checks the sorted
+ * rows, and Parts are the times of a sort.  Engines put and read many rows in
+ * one call, so that their loops call the sort directly, without a function
+ * pointer.
  *
  *-------------------------------------------------------------------------
  */
@@ -101,7 +102,10 @@ typedef struct Parts
 	int64		memory;			/* peak memory of the sort, by sampling */
 } Parts;
 
-/* The server's sort or ptsort's. */
+/*
+ * The server's sort, ptsort's, or a copy.  A copy has no rescan and no reset,
+ * and its begin refuses a job that needs them.
+ */
 typedef struct Engine
 {
 	const char *name;
@@ -125,9 +129,10 @@ extern void reader_open(Reader *reader, const Job *job, const Rows *rows);
 extern void reader_close(Reader *reader);
 extern void reader_join(Reader *reader, uint64 checksum, int64 n);
 
-/* server.c, ours.c */
+/* server.c, ours.c, limit.c */
 extern const Engine server_engine;
 extern const Engine our_engine;
+extern const Engine limit_engine;
 struct PtSort;
 struct PtSortOptions;
 extern struct PtSort *our_begin(const Job *job, const Rows *rows,

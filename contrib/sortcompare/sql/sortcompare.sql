@@ -47,6 +47,13 @@ SELECT * FROM agree($$'{account}'$$, 'random_access => true');
 SELECT * FROM agree($$'{token}'$$, 'random_access => true', 'budget_kb => 1024');
 SELECT * FROM agree($$'{few}'$$, 'stable => true');
 
+-- The engine "limit" copies all rows, in memory or by a file.
+SELECT engine, tuples, put_ms > 0 AS put, get_ms > 0 AS get, memory > 500000 AS memory, memory_said, temp
+	FROM sortcompare('sorted', '{token}', '{limit}');
+SELECT engine, tuples, memory < 300000 AS memory FROM sortcompare('sorted', '{token}', '{limit}', budget_kb => 128);
+SELECT sortcompare('sorted', '{id}', '{limit}', kind => 'datum');
+SELECT sortcompare('sorted', '{id}', '{limit}', random_access => true);
+
 -- Different orders have different checksums.
 SELECT count(DISTINCT checksum) FROM (
 	SELECT checksum FROM sortcompare('sorted', '{id}')
