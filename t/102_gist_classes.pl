@@ -200,6 +200,19 @@ DROP TABLE fixed}), 't', "$name: the server's pages");
 	like(join(' ', builds_since($node, $end)), qr/ours: 4$/, "$name: by ptsort");
 }
 
+# A row that does not fit in a page: the server's error
+$node->safe_psql('postgres', q{
+CREATE TABLE wide AS SELECT point(i, i) AS p,
+	(SELECT left(string_agg(md5((i * 300 + j)::text), ''), 8110) FROM generate_series(1, 300) j WHERE i % 1000 = 500) AS word
+FROM generate_series(1, 5000) i});
+my @errors = map { error_of((try_sql($node, "$_; CREATE INDEX ON wide USING gist (p) INCLUDE (word)"))[1]) }
+  'SET ptsort.enable = off', map { "SET ptsort.parallel_workers = $_; SET ptsort_test.slices = 7" } 0, 3;
+like($errors[0], qr/failed to add item to GiST index page/, 'a row that does not fit in a page');
+is("$errors[1]|$errors[2]", "$errors[0]|$errors[0]", '... the same error');
+$node->safe_psql('postgres', 'DELETE FROM wide WHERE word IS NULL; VACUUM FULL wide');
+is(error_of((try_sql($node, 'SET ptsort.parallel_workers = 3; SET ptsort_test.slices = 3; CREATE INDEX ON wide USING gist (p) INCLUDE (word)'))[1]),
+	$errors[0], '... in the first row of each slice');
+
 # Exclusion constraints of ranges, temporal keys
 my $periods = q{
 SET ptsort.parallel_workers = 2;

@@ -279,14 +279,15 @@ level_add(GistLoad *load, GistLevel *level, IndexTuple tuple)
 
 /*
  * Returns the number of the slice's tuples that belong to a group of pages that
- * begins in an earlier slice, if all tuples have the size of the first.
+ * begins in an earlier slice, if all tuples have the size of the first.  (A
+ * tuple may be too large for a page: level_add raises the server's error.)
  */
 static int64
 head_tuples(const GistLoad *load, IndexTuple first)
 {
 	Size		space = GiSTPageSize - sizeof(ItemIdData);	/* see level_add */
-	int64		group = GIST_LOAD_PAGES *
-		(space / (IndexTupleSize(first) + sizeof(ItemIdData)));
+	int64		per_page = space / (IndexTupleSize(first) + sizeof(ItemIdData));
+	int64		group = GIST_LOAD_PAGES * Max(per_page, 1);
 	int64		begun = load->slice_start % group;
 
 	return begun > 0 ? group - begun : 0;
