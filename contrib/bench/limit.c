@@ -255,9 +255,8 @@ read_block(Former *former, Page page)
 
 /* Form a page like this page of the finished index, tuple by tuple. */
 static void
-form_page(Former *former, Page source)
+form_page(Page page, Page source)
 {
-	Page		page = former->pages + (size_t) former->npages * BLCKSZ;
 	PageHeader	from = (PageHeader) source;
 	PageHeader	to = (PageHeader) page;
 	OffsetNumber last = last_item(source);
@@ -278,6 +277,18 @@ form_page(Former *former, Page source)
 		ItemIdSetNormal((ItemId) (page + to->pd_lower), to->pd_upper, size);
 		to->pd_lower += sizeof(ItemIdData);
 	}
+}
+
+/* Form a page of the index.  Its first block may be a metapage: no tuples. */
+static void
+add_page(Former *former, uint32 block)
+{
+	Page		page = former->pages + (size_t) former->npages * BLCKSZ;
+
+	if (block == 0)
+		memcpy(page, block_of(&built, block), BLCKSZ);
+	else
+		form_page(page, block_of(&built, block));
 	if (++former->npages == BATCH)
 		write_pages(former);
 }
@@ -303,7 +314,7 @@ form_share(Former *former)
 	while ((first = __atomic_fetch_add(&shared->next_page, TAKE,
 									   __ATOMIC_RELAXED)) < built.blocks)
 		for (uint32 i = first; i < Min(first + TAKE, built.blocks); i++)
-			form_page(former, block_of(&built, i));
+			add_page(former, i);
 	if (former->npages > 0)
 		write_pages(former);
 }
