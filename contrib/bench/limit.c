@@ -234,8 +234,9 @@ write_pages(Former *former)
 
 /* Copy a part of each tuple of a block of the table. */
 static void
-read_block(Former *former, Page page)
+read_block(Former *former, uint32 block)
 {
+	Page		page = block_of(&table, block);
 	OffsetNumber last = last_item(page);
 	char	   *entry = former->entries;
 
@@ -293,30 +294,19 @@ add_page(Former *former, uint32 block)
 		write_pages(former);
 }
 
-/* Claim and read blocks of the table until none is left. */
+/*
+ * Claim blocks, by means of the counter *next, until none is left, and do the
+ * work of each.
+ */
 static void
-read_share(Former *former)
+share_blocks(Former *former, uint32 *next, uint32 blocks,
+			 void (*work_on) (Former *former, uint32 block))
 {
 	uint32		first;
 
-	while ((first = __atomic_fetch_add(&shared->next_block, TAKE,
-									   __ATOMIC_RELAXED)) < table.blocks)
-		for (uint32 i = first; i < Min(first + TAKE, table.blocks); i++)
-			read_block(former, block_of(&table, i));
-}
-
-/* Claim and form pages of the index until none is left. */
-static void
-form_share(Former *former)
-{
-	uint32		first;
-
-	while ((first = __atomic_fetch_add(&shared->next_page, TAKE,
-									   __ATOMIC_RELAXED)) < built.blocks)
-		for (uint32 i = first; i < Min(first + TAKE, built.blocks); i++)
-			add_page(former, i);
-	if (former->npages > 0)
-		write_pages(former);
+	while ((first = __atomic_fetch_add(next, TAKE, __ATOMIC_RELAXED)) < blocks)
+		for (uint32 i = first; i < Min(first + TAKE, blocks); i++)
+			work_on(former, i);
 }
 
 /*
@@ -351,10 +341,12 @@ work(int number, const char *paths[FILES])
 	meet(&shared->ready, nprocesses + 1);
 
 	start = now();
-	read_share(&former);
+	share_blocks(&former, &shared->next_block, table.blocks, read_block);
 	add_double(&shared->read_s, now() - start);
 	start = now();
-	form_share(&former);
+	share_blocks(&former, &shared->next_page, built.blocks, add_page);
+	if (former.npages > 0)
+		write_pages(&former);
 	add_double(&shared->form_s,
 			   now() - start - former.write_s[INDEX] - former.write_s[WAL]);
 	write_more_wal(&former);
