@@ -16,7 +16,7 @@ import subprocess
 import shapes
 import tracesort
 from cluster import SqlError
-from memory import Sampler
+from memory import Sampler, touch_free_memory
 
 INDEX = "bench_index"
 
@@ -147,8 +147,10 @@ def prepare(cluster, options, table):
 
 
 def warm(cluster, table):
-    """Run a checkpoint, and load the table into the server's buffers."""
+    """Run a checkpoint, load the table into the server's buffers, and touch the
+    memory that the next command may need."""
     cluster.run("CHECKPOINT", "SELECT pg_prewarm('%s') \\g /dev/null\n" % table)
+    touch_free_memory()
 
 
 def files_of(cluster, relation):

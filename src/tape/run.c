@@ -573,6 +573,8 @@ load_image(RunReader *reader, int index)
 		memcpy(target, rest, rest_bytes);
 	memset(target + rest_bytes, 0, sizeof(uint64));
 	reader->tuple = frame->image;
+	pt_prefetch(rest + rest_bytes);
+	pt_prefetch(rest + rest_bytes + CACHE_LINE);
 }
 
 /* Set the current record to the frame's record 'index'. */
