@@ -8,6 +8,7 @@ order.
 
 import sortshapes
 from cluster import SqlError
+from memory import touch_free_memory
 
 ENGINES = ("server", "ptsort")
 PARTS = ("put", "perform", "get")
@@ -72,7 +73,9 @@ def sort_serially(cluster, options, arguments, limit):
     [...], "first": {engine: [...]}}, and "limit": [...] if limit is true."""
     found = {"first": {engine: [] for engine in ENGINES}}
     for engine in turns(options.firsts):
+        touch_free_memory()
         found["first"][engine] += cluster.json(call([engine], arguments))[0]
+    touch_free_memory()
     later, _ = cluster.json(call(turns(options.runs, limit), arguments))
     for engine in {s["engine"] for s in later}:
         found[engine] = [s for s in later if s["engine"] == engine]
@@ -88,8 +91,10 @@ def sort_with_two(cluster, options, arguments):
     sorts whose result only the leader reads."""
     found = {"server": [], "ptsort": [], "leader": []}
     for _ in range(options.runs):
+        touch_free_memory()
         found["server"] += cluster.json(call(["ptsort"], arguments))[0]
         for key, reading in (("ptsort", "slices"), ("leader", "leader")):
+            touch_free_memory()
             found[key].append(together(
                 cluster.json(call_parallel(reading, arguments))[0]))
     check(found["server"] + found["ptsort"] + found["leader"])
