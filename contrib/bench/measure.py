@@ -13,10 +13,11 @@ import os
 import re
 import subprocess
 
+import freememory
 import shapes
 import tracesort
 from cluster import SqlError
-from memory import Sampler, touch_free_memory
+from memory import Sampler
 
 INDEX = "bench_index"
 
@@ -150,7 +151,7 @@ def warm(cluster, table):
     """Run a checkpoint, load the table into the server's buffers, and touch the
     memory that the next command may need."""
     cluster.run("CHECKPOINT", "SELECT pg_prewarm('%s') \\g /dev/null\n" % table)
-    touch_free_memory()
+    freememory.touch()
 
 
 def files_of(cluster, relation):

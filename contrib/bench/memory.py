@@ -5,27 +5,7 @@ kernel's high-water mark (VmHWM) includes shared buffers, so the sampler cannot
 use it.  A sampler can miss a short peak of either builder.
 """
 
-import mmap
 import threading
-
-LARGE_PAGE = 2 << 20            # bytes
-
-
-def touch_free_memory(most=3 << 30):
-    """Write to free memory, at most 'most' bytes and half of what is free, and
-    free it again.  Some virtual machines give free memory back to their host,
-    and then the first write to a page takes ten times as long.  Without this
-    function, the program that happens to run next pays for that."""
-    free = next(int(line.split()[1]) for line in read("/proc/meminfo").splitlines()
-                if line.startswith(b"MemFree:")) * 1024
-    size = min(most, free // 2) // LARGE_PAGE * LARGE_PAGE
-    if size == 0:
-        return
-    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
-        memory.madvise(mmap.MADV_HUGEPAGE)
-        for at in range(0, size, mmap.PAGESIZE):
-            memory[at] = 1
-
 
 
 def read(path):

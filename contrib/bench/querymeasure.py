@@ -7,9 +7,9 @@ expected nodes and all results are equal.  If ptsort.min_sort_rows is 0,
 ptsort_last_sort() must also report a sort.
 """
 
+import freememory
 import queries
 from cluster import SqlError
-from memory import touch_free_memory
 from sortmeasure import turns
 
 
@@ -161,7 +161,7 @@ def measure(cluster, options, query, memory, workers, collations):
     try:
         for table in {query.table, *(["orders"] if "{orders}" in query.sql else [])}:
             load(cluster, options, queries.TABLES[table])
-        touch_free_memory()
+        freememory.touch()
         lines = cluster.json_lines(words)
         check(query, lines[:-1], workers, lines[-1], options.min_rows)
     except (QueryError, SqlError) as error:

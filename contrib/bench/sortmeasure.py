@@ -6,9 +6,9 @@ the first sort of a process.  Both engines must return the same keys in the same
 order.
 """
 
+import freememory
 import sortshapes
 from cluster import SqlError
-from memory import touch_free_memory
 
 ENGINES = ("server", "ptsort")
 PARTS = ("put", "perform", "get")
@@ -73,9 +73,9 @@ def sort_serially(cluster, options, arguments, limit):
     [...], "first": {engine: [...]}}, and "limit": [...] if limit is true."""
     found = {"first": {engine: [] for engine in ENGINES}}
     for engine in turns(options.firsts):
-        touch_free_memory()
+        freememory.touch()
         found["first"][engine] += cluster.json(call([engine], arguments))[0]
-    touch_free_memory()
+    freememory.touch()
     later, _ = cluster.json(call(turns(options.runs, limit), arguments))
     for engine in {s["engine"] for s in later}:
         found[engine] = [s for s in later if s["engine"] == engine]
@@ -91,10 +91,10 @@ def sort_with_two(cluster, options, arguments):
     sorts whose result only the leader reads."""
     found = {"server": [], "ptsort": [], "leader": []}
     for _ in range(options.runs):
-        touch_free_memory()
+        freememory.touch()
         found["server"] += cluster.json(call(["ptsort"], arguments))[0]
         for key, reading in (("ptsort", "slices"), ("leader", "leader")):
-            touch_free_memory()
+            freememory.touch()
             found[key].append(together(
                 cluster.json(call_parallel(reading, arguments))[0]))
     check(found["server"] + found["ptsort"] + found["leader"])

@@ -14,6 +14,7 @@ import bench
 import chart
 import cluster
 import corpus
+import freememory
 import measure
 import memory
 import report
@@ -436,6 +437,12 @@ class Machine(unittest.TestCase):
     def test_anonymous(self):
         self.assertEqual(memory.anonymous(b"VmHWM:\t 9 kB\nRssAnon:\t  5 kB\n"), 5120)
         self.assertEqual(memory.anonymous(b""), 0)
+
+    def test_free_memory(self):
+        self.assertEqual(freememory.free_bytes(b"MemTotal: 9 kB\nMemFree:   5 kB\n"), 5120)
+        self.assertEqual(freememory.free_bytes(b""), 0)
+        self.assertEqual(freememory.touch(freememory.LARGE_PAGE + 1), freememory.LARGE_PAGE)
+        self.assertEqual(freememory.touch(1), 0)
 
     def test_sampler(self):
         """The sampler finds no participants if the process has no children."""
