@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * handover.c
- *	  A stand-alone program that measures how fast one process can hand data to
- *	  another process: in a file, or in shared memory.
+ *	  A stand-alone program that measures how fast one process can hand data
+ *	  to another process: in a file, or in shared memory.
  *
  *		handover DIRECTORY MEGABYTES REPETITIONS
  *
@@ -11,10 +11,10 @@
  * One process writes the data, piece by piece, from the same small buffer.
  * Then another process reads the data once.  The ways are:
  *
- *		file	a file in DIRECTORY, with pwrite() and pread(), as tapefile.c does
+ *		file	a file in DIRECTORY, with pwrite() and pread(), as in tapefile.c
  *		segment	a new segment of shared memory, allocated and mapped as
  *				dsm_create() does
- *		populated	the same, but the writer gets the pages of each piece at once
+ *		populated	the same, but the writer gets a piece's pages at once
  *		tmpfs	a file in /dev/shm, with pwrite() and pread()
  *
  * Prints the milliseconds for allocating, writing, reading and removing, in

@@ -52,9 +52,9 @@
 
 /*
  * Up to MUCH_MEMORY bytes of entries get scratch of equal size, if there is
- * room.  An array or chunk of at least MUCH_MEMORY bytes gets large pages.  Only
- * a chunk for a single tuple is larger than MUCH_MEMORY, because populate()
- * takes time for all pages of a chunk, even if few tuples follow.
+ * room.  An array or chunk of at least MUCH_MEMORY bytes gets large pages.
+ * Only a chunk for a single tuple is larger than MUCH_MEMORY, because
+ * populate() takes time for all pages of a chunk, even if few tuples follow.
  */
 #define MUCH_MEMORY		(4 * 1024 * 1024)
 
@@ -74,10 +74,10 @@ advise(void *start, Size size, int advice)
 }
 
 /*
- * Ask for large pages.  The kernel clears a large page faster than as many small
- * ones.  The radix sort writes all over the array of entries, and the caller
- * reads sorted tuples all over the chunks: with small pages, the processor would
- * need a page table walk for nearly every address.
+ * Ask for large pages.  The kernel clears a large page faster than the same
+ * memory in small pages.  The radix sort writes all over the array of entries,
+ * and the caller reads sorted tuples all over the chunks: with small pages, the
+ * processor would need a page table walk for nearly every address.
  */
 static void
 want_large_pages(void *start, Size size)
