@@ -117,7 +117,7 @@ def build(cluster, builder, options, table, keys):
     result["peak_memory_bytes"] = sampler.peak
     last_build = result.pop("last_build")
     workers = planned_workers(messages) if options.planned else options.workers
-    if options.planned and is_gist(keys):   # only ptsort plans workers
+    if options.planned and builder == "ptsort":    # it starts only workers that pay
         workers = sum(row["participant"] is not None for row in last_build) - 1
     if builder == "server":
         if last_build:
