@@ -58,30 +58,40 @@ insert_weight(TextSymbols *symbols, int place, uint32 weight)
 }
 
 /*
+ * Returns the number of learned weights below a weight.  The loop has no
+ * branch that depends on the weights, because it would be unpredictable.
+ */
+static int
+place_of(const TextSymbols *symbols, uint32 weight)
+{
+	const uint32 *first = symbols->weights;
+	int			n = symbols->nweights;
+
+	while (n > 1)
+	{
+		int			half = n / 2;
+
+		first += -(first[half - 1] < weight) & half;
+		n -= half;
+	}
+	return (int) (first - symbols->weights) + (n == 1 && *first < weight);
+}
+
+/*
  * Returns the pair of symbols for a weight.  Returns 0 during learning, because
  * inserting a weight changes the places of the weights above it.
  */
 static uint32
 pair_of(TextSymbols *symbols, uint32 weight)
 {
-	int			low = 0;
-	int			high = symbols->nweights;
-	bool		known;
+	int			place = place_of(symbols, weight);
+	bool		known = place < symbols->nweights &&
+		symbols->weights[place] == weight;
 
-	while (low < high)
-	{
-		int			middle = (low + high) / 2;
-
-		if (symbols->weights[middle] < weight)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	known = low < symbols->nweights && symbols->weights[low] == weight;
 	if (!symbols->learning)
-		return symbols->pairs[low] | (known ? 0 : PAIR_ABOVE);
+		return symbols->pairs[place] | (known ? 0 : PAIR_ABOVE);
 	if (!known)
-		insert_weight(symbols, low, weight);
+		insert_weight(symbols, place, weight);
 	return 0;
 }
 
