@@ -10,6 +10,7 @@ import mmap
 from memory import read
 
 LARGE_PAGE = 2 << 20            # bytes
+MOST = 3 << 30                  # bytes
 
 
 def free_bytes(meminfo):
@@ -20,7 +21,12 @@ def free_bytes(meminfo):
     return 0
 
 
-def touch(most=3 << 30):
+def touch_for(cluster, table):
+    """Touch the memory that a build, sort or query of the table may need."""
+    touch(min(MOST, 4 * int(cluster.value("SELECT pg_table_size('%s')" % table))))
+
+
+def touch(most):
     """Write to free memory, at most 'most' bytes and half of what is free, and
     free it again.  Returns the number of bytes."""
     free = free_bytes(read("/proc/meminfo"))

@@ -151,7 +151,7 @@ def warm(cluster, table):
     """Run a checkpoint, load the table into the server's buffers, and touch the
     memory that the next command may need."""
     cluster.run("CHECKPOINT", "SELECT pg_prewarm('%s') \\g /dev/null\n" % table)
-    freememory.touch()
+    freememory.touch_for(cluster, table)
 
 
 def files_of(cluster, relation):

@@ -161,7 +161,8 @@ def measure(cluster, options, query, memory, workers, collations):
     try:
         for table in {query.table, *(["orders"] if "{orders}" in query.sql else [])}:
             load(cluster, options, queries.TABLES[table])
-        freememory.touch()
+        freememory.touch_for(cluster, queries.table_name(
+            queries.TABLES[query.table], options.rows))
         lines = cluster.json_lines(words)
         check(query, lines[:-1], workers, lines[-1], options.min_rows)
     except (QueryError, SqlError) as error:

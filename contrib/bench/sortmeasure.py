@@ -68,14 +68,15 @@ def together(processes):
     return dict(found, processes=processes)
 
 
-def sort_serially(cluster, options, arguments, limit):
-    """Run serial sorts with both engines.  Returns {"server": [...], "ptsort":
-    [...], "first": {engine: [...]}}, and "limit": [...] if limit is true."""
+def sort_serially(cluster, options, name, arguments, limit):
+    """Run serial sorts of the table 'name' with both engines.  Returns {"server":
+    [...], "ptsort": [...], "first": {engine: [...]}}, and "limit": [...] if limit
+    is true."""
     found = {"first": {engine: [] for engine in ENGINES}}
     for engine in turns(options.firsts):
-        freememory.touch()
+        freememory.touch_for(cluster, name)
         found["first"][engine] += cluster.json(call([engine], arguments))[0]
-    freememory.touch()
+    freememory.touch_for(cluster, name)
     later, _ = cluster.json(call(turns(options.runs, limit), arguments))
     for engine in {s["engine"] for s in later}:
         found[engine] = [s for s in later if s["engine"] == engine]
@@ -84,17 +85,17 @@ def sort_serially(cluster, options, arguments, limit):
     return found
 
 
-def sort_with_two(cluster, options, arguments):
-    """Sort with ptsort in one process and in two.  The server does not sort
-    here.  Returns a dict: "server" has the sorts by one process, "ptsort" has
+def sort_with_two(cluster, options, name, arguments):
+    """Sort the table 'name' with ptsort in one process and in two.  The server does
+    not sort here.  Returns a dict: "server" has the sorts by one process, "ptsort" has
     the sorts by two processes that read slices, and "leader" has the parallel
     sorts whose result only the leader reads."""
     found = {"server": [], "ptsort": [], "leader": []}
     for _ in range(options.runs):
-        freememory.touch()
+        freememory.touch_for(cluster, name)
         found["server"] += cluster.json(call(["ptsort"], arguments))[0]
         for key, reading in (("ptsort", "slices"), ("leader", "leader")):
-            freememory.touch()
+            freememory.touch_for(cluster, name)
             found[key].append(together(
                 cluster.json(call_parallel(reading, arguments))[0]))
     check(found["server"] + found["ptsort"] + found["leader"])
@@ -109,10 +110,10 @@ def measure(cluster, options, shape, budget, collations):
               "budget": budget, "budget_kb": sortshapes.budget_kb(budget, options.scale),
               "floor": sortshapes.floor(shape, budget),
               "text": any(shape.collations), "rows": None}
+    name = sortshapes.table_name(table, options.scale)
     try:
         arguments = sortshapes.arguments(
-            shape, sortshapes.table_name(table, options.scale), result["budget_kb"],
-            collations, options.told)
+            shape, name, result["budget_kb"], collations, options.told)
     except KeyError as missing:
         return dict(result, status="skipped", reason="the server has no collation "
                     + sortshapes.COLLATIONS[missing.args[0]])
@@ -121,9 +122,9 @@ def measure(cluster, options, shape, budget, collations):
         if result["rows"] == 0:
             return dict(result, status="skipped", reason="this machine has no text of this kind")
         if shape.way == "parallel":
-            return dict(result, status="ok", **sort_with_two(cluster, options, arguments))
+            return dict(result, status="ok", **sort_with_two(cluster, options, name, arguments))
         return dict(result, status="ok", **sort_serially(
-            cluster, options, arguments, options.limit and shape.way == "rows"))
+            cluster, options, name, arguments, options.limit and shape.way == "rows"))
     except (SortError, SqlError) as error:
         return dict(result, status="error", reason=str(error))
 
