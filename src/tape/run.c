@@ -573,6 +573,7 @@ load_image(RunReader *reader, int index)
 		memcpy(target, rest, rest_bytes);
 	memset(target + rest_bytes, 0, sizeof(uint64));
 	reader->tuple = frame->image;
+	/* the rest of the next image, which left the cache while others merged */
 	pt_prefetch(rest + rest_bytes);
 	pt_prefetch(rest + rest_bytes + CACHE_LINE);
 }
