@@ -423,6 +423,12 @@ key_can_learn(PtSortKey *key, bool many)
 	return text_rank_is_ready(ranks, many);
 }
 
+int
+key_reading_cost(const PtSortKey *key)
+{
+	return key->word.ranks ? text_rank_reading_cost(key->word.ranks) : 1;
+}
+
 void
 key_begin_learning(PtSortKey *key)
 {

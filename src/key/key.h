@@ -144,7 +144,8 @@ extern bool key_words_are_quick(const PtSortKey *key);
  * key_can_learn returns true if the key can learn.  Learning from bytewise
  * strings is always possible; for other strings it needs the collation's
  * tables.  ICU's tables are slow to load, so the key can learn with them only
- * if this process already loaded them or there are 'many' values.
+ * if this process already loaded them or there are 'many' values: enough for
+ * key_reading_cost (see text_rank_reading_cost).
  *
  * After key_begin_learning, the key samples the values for which it makes
  * words.  Before this call, learning costs nothing.
@@ -161,6 +162,7 @@ extern bool key_words_are_quick(const PtSortKey *key);
  * carry more information.
  */
 extern bool key_can_learn(PtSortKey *key, bool many);
+extern int	key_reading_cost(const PtSortKey *key);
 extern void key_begin_learning(PtSortKey *key);
 extern void key_learn(PtSortKey *key);
 extern void key_adopt(PtSortKey *key, const char *sample, Size length);

@@ -41,7 +41,8 @@
 /*
  * Minimum number of tuples for learning: FEW_TUPLES in a serial sort,
  * MANY_TUPLES in a parallel sort, where other participants wait.  A process
- * reads the tables of an ICU collation only for MANY_TUPLES or more.
+ * reads the tables of an ICU collation only for MANY_TUPLES or more, times the
+ * key's cost of reading.
  */
 #define FEW_TUPLES			2000
 #define MANY_TUPLES			30000
@@ -179,7 +180,6 @@ has_few_keys(PtSort *sort)
 	return true;
 }
 
-/* Minimum number of tuples for reading the tables of an ICU collation. */
 static int64
 many_tuples(void)
 {
@@ -187,11 +187,18 @@ many_tuples(void)
 		MANY_TUPLES;
 }
 
+/* True if reading the tables of the key's collation pays for these tuples. */
+static bool
+reading_pays(const PtSort *sort, int64 tuples)
+{
+	return tuples >= many_tuples() * key_reading_cost(sort->key);
+}
+
 bool
 learning_gains(const PtSort *sort)
 {
 	return !sort->learning || sort->key->word_columns > 1 ||
-		sort->options.expected_tuples >= many_tuples() ||
+		reading_pays(sort, sort->options.expected_tuples) ||
 		key_can_learn(sort->key, false);
 }
 
@@ -204,12 +211,12 @@ decide(const PtSort *sort)
 {
 	int64		tuples = estimate_tuples(sort);
 	bool		serial = sort->options.role == PTSORT_SERIAL;
-	int64		many = many_tuples();
 	int64		least = serial && ptsort_debug.learn_tuples < 0 ?
-		FEW_TUPLES : many;
+		FEW_TUPLES : many_tuples();
 
 	if (sort->memsort->count == 0 || tuples < least ||
-		strings_are_enough(sort) || !key_can_learn(sort->key, tuples >= many))
+		strings_are_enough(sort) ||
+		!key_can_learn(sort->key, reading_pays(sort, tuples)))
 		return 0;
 	return Min(Max(tuples / SAMPLE_PART, LEAST_SAMPLE), MOST_SAMPLE);
 }

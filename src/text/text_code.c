@@ -312,8 +312,17 @@ static pg_noinline bool
 code_character(TextCode *code, CodeInterval *interval, const char **string,
 			   const char *end)
 {
-	uint32		pair = text_symbol_next(code->symbols, string, end);
+	const TextSeveral *several = text_symbol_several(code->symbols, string,
+													 end);
+	uint32		pair;
 
+	for (int i = 0; several && i < lengthof(several->symbols); i++)
+		if (several->symbols[i] != 0 &&
+			!code_symbol(code->model, interval, several->symbols[i]))
+			return false;
+	if (several)
+		return true;
+	pair = text_symbol_next(code->symbols, string, end);
 	if (pair == 0)
 		return true;
 	return code_symbol(code->model, interval, pair >> 8 & 0xFF) &&
@@ -354,15 +363,13 @@ code_string(TextCode *code, CodeInterval *interval, const char *string,
 static inline CodeInterval
 all_strings(const TextCode *code)
 {
-	return (CodeInterval)
-	{
+	CodeInterval all = {
 		.range = PG_UINT64_MAX,
-			.shift = 64 * (code->nwords - 1),
-			.context =
-		{
-			TEXT_MODEL_END, TEXT_MODEL_END
-		}
+		.shift = 64 * (code->nwords - 1),
+		.context = {TEXT_MODEL_END, TEXT_MODEL_END}
 	};
+
+	return all;
 }
 
 static void
@@ -587,11 +594,9 @@ count_sample(TextCode *code, TextCounts *counts, int part)
 
 	for (int n = 0;
 		 (string = text_sample_next(&code->sample, &at, &length)) != NULL; n++)
-	{
 		if (n / WHOLE_STRINGS % part == 0)
 			count_string(code, counts, string, length,
 						 n % WHOLE_STRINGS == 0);
-	}
 }
 
 static void
@@ -615,10 +620,8 @@ compare_words(const void *a, const void *b)
 	const uint64 *y = ((const SampleWords *) b)->words;
 
 	for (int i = 0; i < PTSORT_MAX_WORDS; i++)
-	{
 		if (x[i] != y[i])
 			return x[i] < y[i] ? -1 : 1;
-	}
 	return 0;
 }
 

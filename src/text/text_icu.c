@@ -44,6 +44,7 @@
  */
 #include "compat.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 
 #include "miscadmin.h"
@@ -620,6 +621,25 @@ text_icu_locale(Oid collation, char **rules)
 	}
 	ReleaseSysCache(tuple);
 	return result;
+}
+
+/*
+ * The collations of Japanese and Chinese order thousands of characters by rules
+ * of their own.  So opening one takes 17 ms instead of 7 ms, and their weights
+ * save less time for each string.
+ */
+int
+text_icu_opening_cost(Oid collation)
+{
+	char	   *rules;
+	char	   *locale = text_icu_locale(collation, &rules);
+
+	if (locale != NULL &&
+		(pg_strncasecmp(locale, "ja", 2) == 0 ||
+		 pg_strncasecmp(locale, "zh", 2) == 0) &&
+		!isalpha((unsigned char) locale[2]))
+		return 8;
+	return 1;
 }
 
 void

@@ -51,6 +51,12 @@ extern char *text_icu_locale(Oid collation, char **rules);
  */
 extern IcuCollation *text_icu_open(Oid collation);
 
+/*
+ * text_icu_opening_cost returns the cost of opening a collation: a multiple of
+ * the cost of most collations, which is 1.
+ */
+extern int	text_icu_opening_cost(Oid collation);
+
 /* text_icu_close frees a collation. */
 extern void text_icu_close(IcuCollation *icu);
 
@@ -117,8 +123,17 @@ extern bool text_unit_compare(UnitTable *table, int shared,
 extern uint32 text_unit_next(UnitTable *table, const char **string,
 							 const char *end, int *taken);
 
-extern bool text_unit_character(UnitTable *table, const char *character, int n,
-								bool *begins);
+/*
+ * text_unit_begins returns true if a character of n bytes may begin a unit of
+ * several characters.
+ */
+extern bool text_unit_begins(UnitTable *table, const char *character, int n);
+
+/*
+ * text_unit_is_character returns true if the unit at 'string' is one character.
+ */
+extern bool text_unit_is_character(UnitTable *table, const char *string,
+								   const char *end);
 extern bool text_unit_continues(const UnitTable *table, char byte, char next);
 
 #endif							/* PTSORT_TEXT_ICU_H */

@@ -22,8 +22,7 @@
  * the common prefix, after the last byte that is always an element of its own.
  *
  * If the first pass leaves two strings equal, text_pass.c makes the later
- * passes for the C library's collations.  In ICU's collations, ICU itself
- * compares these two strings.
+ * passes for the C library's collations, and ICU itself for its own.
  *
  * A rank is a primary weight as a number; text_code.c makes words from ranks.
  * Weights are encoded like characters in UTF-8, so no weight is a prefix of
@@ -234,17 +233,27 @@ text_rank_character(const TextRanks *ranks, const char *character, int n,
 {
 	const unsigned char *bytes = (const unsigned char *) character;
 	const unsigned char *at = bytes;
-	const unsigned char *weight;
-	int			length;
 
 	if (ranks->units)
-		return text_unit_character(ranks->units, character, n, begins);
-	weight = text_table_weight(&ranks->proof->tables,
-							   next_element(ranks, &at, bytes + n), 0,
-							   &length);
+	{
+		*begins = text_unit_begins(ranks->units, character, n);
+		return true;
+	}
+	(void) next_element(ranks, &at, bytes + n);
 	*begins = text_table_continues(&ranks->proof->tables, bytes, n);
-	return at == bytes + n &&
-		(length == 0 || length == text_table_weight_length(weight[0]));
+	return at == bytes + n;
+}
+
+bool
+text_rank_is_element(const TextRanks *ranks, const char *string, int n,
+					 const char *end)
+{
+	const unsigned char *at = (const unsigned char *) string;
+
+	if (ranks->units)
+		return text_unit_is_character(ranks->units, string, end);
+	(void) next_element(ranks, &at, (const unsigned char *) end);
+	return (const char *) at == string + n;
 }
 
 bool
@@ -436,6 +445,13 @@ static bool
 is_icu(Oid collation)
 {
 	return pt_collate_is_icu(collation) && GetDatabaseEncoding() == PG_UTF8;
+}
+
+int
+text_rank_reading_cost(const TextRanks *ranks)
+{
+	return is_icu(ranks->collation) ?
+		text_icu_opening_cost(ranks->collation) : 1;
 }
 
 /* Read the tables of a collation, and test them. */

@@ -94,6 +94,12 @@ extern TextRanks *text_rank_find(Oid collation);
 extern bool text_rank_is_ready(TextRanks *ranks, bool read);
 
 /*
+ * text_rank_reading_cost returns the cost of reading the tables of an order
+ * whose provider is ICU, as a multiple of the usual cost.
+ */
+extern int	text_rank_reading_cost(const TextRanks *ranks);
+
+/*
  * text_rank_bytewise returns true for collations that order strings by their
  * bytes: "C", and those of which the C library's tables prove it, such as
  * C.UTF-8.
@@ -128,11 +134,19 @@ extern uint32 text_rank_next(const TextRanks *ranks, const char **string,
 
 /*
  * text_rank_character returns true if the tables prove that a character of n
- * bytes is an element with at most one rank.  If the function sets *begins to
- * true, the proof excludes places where the character begins a longer element.
+ * bytes is an element, with the same ranks everywhere.  If the function sets
+ * *begins to true, the proof excludes places where the character begins a
+ * longer element.
  */
 extern bool text_rank_character(const TextRanks *ranks, const char *character,
 								int n, bool *begins);
+
+/*
+ * text_rank_is_element returns true if the element at 'string' has n bytes: the
+ * character there, of n bytes, does not begin a longer element.
+ */
+extern bool text_rank_is_element(const TextRanks *ranks, const char *string,
+								 int n, const char *end);
 
 /*
  * text_rank_continues returns true if 'next' may belong to an element that

@@ -32,6 +32,7 @@ forget_characters(TextSymbols *symbols)
 {
 	memset(symbols->bytes, 0, sizeof(symbols->bytes));
 	memset(symbols->wide, 0, sizeof(symbols->wide));
+	memset(symbols->several, 0, sizeof(symbols->several));
 }
 
 
@@ -146,6 +147,64 @@ remember(TextSymbols *symbols, const char *start, const char *end,
 		note_open(symbols, first, pair == 0 ? IGNORABLE_SYMBOL : pair >> 8);
 }
 
+/*
+ * Store the symbols of the character at 'start' in the cache of characters that
+ * have several weights or may begin a contraction.  Does nothing if one of the
+ * weights was not learned, or if the character begins a contraction here.
+ */
+static void
+remember_several(TextSymbols *symbols, const char *start, const char *end)
+{
+	int			length;
+	uint32		code_point = text_symbol_code_point(start, end, &length);
+	TextSeveral several = {.code_point = code_point};
+	TextSeveral *place =
+		&symbols->several[code_point % lengthof(symbols->several)];
+	const char *at = start;
+	int			taken = 0;
+	int			n = 0;
+
+	if (code_point == 0 || place->code_point == code_point ||
+		symbols->learning || GetDatabaseEncoding() != PG_UTF8 ||
+		!text_rank_character(symbols->ranks, start, length, &several.begins))
+		return;
+	do
+	{
+		uint32		weight = text_rank_next(symbols->ranks, &at, end, &taken);
+		uint32		pair = weight == 0 ? PAIR_ABOVE : pair_of(symbols, weight);
+
+		if ((pair & PAIR_ABOVE) || n + 2 > lengthof(several.symbols))
+			return;
+		several.symbols[n++] = pair >> 8;
+		if (pair & 0xFF)
+			several.symbols[n++] = pair & 0xFF;
+	} while (taken > 0);
+	if (at == start + length)
+		*place = several;
+}
+
+/*
+ * Returns the weight at *string, as text_rank_next does.  'kept' is what
+ * text_symbol_wide returned.
+ */
+static uint32
+next_weight(TextSymbols *symbols, const char **string, const char *end,
+			int kept)
+{
+	const char *start = *string;
+	bool		whole = symbols->taken == 0;
+	uint32		weight = text_rank_next(symbols->ranks, string, end,
+										&symbols->taken);
+
+	if (!whole || (symbols->taken == 0 && kept != PAIR_VARIES))
+		return weight;
+	remember_several(symbols, start, end);
+	/* begin again, because remember_several() read other weights */
+	*string = start;
+	symbols->taken = 0;
+	return text_rank_next(symbols->ranks, string, end, &symbols->taken);
+}
+
 uint32
 text_symbol_look_up(TextSymbols *symbols, const char **string, const char *end)
 {
@@ -162,7 +221,7 @@ text_symbol_look_up(TextSymbols *symbols, const char **string, const char *end)
 		return kept;
 	}
 	weight = symbols->ranks == NULL ? 1 + (unsigned char) *(*string)++ :
-		text_rank_next(symbols->ranks, string, end, &symbols->taken);
+		next_weight(symbols, string, end, kept);
 	pair = weight == 0 ? 0 : pair_of(symbols, weight);
 	if (whole && symbols->taken == 0 && kept < 0 && !(pair & PAIR_ABOVE))
 		remember(symbols, start, *string, pair);

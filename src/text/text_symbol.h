@@ -23,7 +23,9 @@
  * Nearly all characters have one byte, or two or three in UTF-8, and have the
  * same symbols in every context.  Two tables hold these symbols for the inner
  * loop of text_code.c.  The table for characters of two and three bytes is a
- * cache.
+ * cache.  Another cache holds characters with several weights, such as the
+ * syllables of Hangul, and characters that may begin a contraction, such as
+ * Kana in Japanese.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,6 +46,17 @@
 #define TEXT_SYMBOL_LEARNING_BYTES	(2 * TEXT_SYMBOL_BYTES)
 #define TEXT_SYMBOL_WEIGHTS	(TEXT_MODEL_MEMORY / TEXT_SYMBOL_LEARNING_BYTES)
 
+/*
+ * TextSeveral: the symbols of a character of two or three bytes, unless it
+ * begins a contraction.
+ */
+typedef struct TextSeveral
+{
+	uint16		code_point;		/* 0: unused */
+	bool		begins;			/* it may begin a contraction */
+	uint8		symbols[5];		/* unused symbols are 0 */
+} TextSeveral;
+
 typedef struct TextSymbols
 {
 	const TextRanks *ranks;		/* the order of strings; NULL: bytewise */
@@ -62,6 +75,7 @@ typedef struct TextSymbols
 	uint16		bytes[256];		/* symbols of one-byte characters */
 	uint32		wide[KEPT_CHARACTERS];	/* cached characters of two or three
 										 * bytes: code point and pair */
+	TextSeveral several[KEPT_CHARACTERS / 2];
 	uint64		continues[128][4];	/* for each ASCII character with an open
 									 * symbol, a bit for each next byte that
 									 * may change the symbol */
@@ -179,6 +193,29 @@ text_symbol_wide(const TextSymbols *symbols, const char *string,
 
 	return code_point != 0 && kept >> 16 == code_point ?
 		(int) (kept & 0xFFFF) : -1;
+}
+
+/*
+ * text_symbol_several returns the TextSeveral of the character at *string, and
+ * advances *string past the character.  Returns NULL if there is none, or if
+ * the character begins a contraction here.
+ */
+static inline const TextSeveral *
+text_symbol_several(const TextSymbols *symbols, const char **string,
+					const char *end)
+{
+	int			length;
+	uint32		code_point = text_symbol_code_point(*string, end, &length);
+	const TextSeveral *several =
+		&symbols->several[code_point % lengthof(symbols->several)];
+
+	if (code_point == 0 || several->code_point != code_point ||
+		symbols->taken > 0 ||
+		(several->begins &&
+		 !text_rank_is_element(symbols->ranks, *string, length, end)))
+		return NULL;
+	*string += length;
+	return several;
 }
 
 #endif							/* PTSORT_TEXT_SYMBOL_H */

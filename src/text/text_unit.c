@@ -127,14 +127,20 @@ ends(UnitTable *table, const IcuCharacter *character, const char *string,
 }
 
 bool
-text_unit_character(UnitTable *table, const char *character, int n,
-					bool *begins)
+text_unit_is_character(UnitTable *table, const char *string, const char *end)
+{
+	IcuCharacter character = next_character(table, &string, end);
+
+	return ends(table, &character, string, end);
+}
+
+bool
+text_unit_begins(UnitTable *table, const char *character, int n)
 {
 	IcuCharacter found = next_character(table, &character,
 										character + n);
 
-	*begins = (found.flags & (CHARACTER_BEGINS | CHARACTER_JOINS)) != 0;
-	return !(found.flags & CHARACTER_SEVERAL);
+	return (found.flags & (CHARACTER_BEGINS | CHARACTER_JOINS)) != 0;
 }
 
 bool
