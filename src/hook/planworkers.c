@@ -15,7 +15,8 @@
  *
  *		work = rows * (1 or REFERENCE_COST) + pages * PAGE_COST
  *
- * and a build by w + 1 participants (w workers and the leader) takes
+ * plus the cost of compressing long values, and a build by w + 1 participants
+ * (w workers and the leader) takes
  *
  *		work * RUNS_FACTOR / min(w + 1, CPUs) + (w + 2) * WORKER_COST
  *
@@ -33,6 +34,7 @@
 
 #include "access/amapi.h"
 #include "access/gist.h"
+#include "access/heaptoast.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
@@ -57,6 +59,7 @@ int			ptsort_parallel_workers = -1;
  * bytes with 0 to 3 workers, on two idle CPUs and on two busy CPUs.
  */
 #define REFERENCE_COST	3.0		/* row whose key is passed by reference */
+#define COMPRESS_COST	(REFERENCE_COST / 30)	/* byte of a long value */
 #define GIST_COST		25.0	/* row of a GiST index: picksplit */
 #define PAGE_COST		10.0	/* reading a page that is in a buffer */
 #define RUNS_FACTOR		1.4		/* factor for writing and merging runs */
@@ -206,16 +209,39 @@ planworkers_by_cost(Relation heap, Relation index)
 }
 
 /*
- * Returns the cost of a row.  The cost depends on the first column of the
- * index, because that column decides nearly all comparisons.
+ * Returns the cost per row of compressing or decompressing the long values of
+ * an index's key columns.  Expressions have no statistics of their own here.
  */
 static double
-row_cost(Relation index)
+compress_cost(Relation heap, Relation index)
+{
+	double		bytes = 0;
+
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		AttrNumber	column = index->rd_index->indkey.values[i];
+		int32		width = column <= 0 ? 0 :
+			get_attavgwidth(RelationGetRelid(heap), column);
+
+		if (width > TOAST_INDEX_TARGET)
+			bytes += width;
+	}
+	return bytes * COMPRESS_COST;
+}
+
+/*
+ * Returns the cost of a row.  The cost depends on the first column of the
+ * index, because that column decides nearly all comparisons, and on long
+ * values.
+ */
+static double
+row_cost(Relation heap, Relation index)
 {
 	if (index->rd_rel->relam == GIST_AM_OID)
 		return GIST_COST;
-	return TupleDescAttr(RelationGetDescr(index), 0)->attbyval ?
-		1.0 : REFERENCE_COST;
+	return compress_cost(heap, index) +
+		(TupleDescAttr(RelationGetDescr(index), 0)->attbyval ?
+		 1.0 : REFERENCE_COST);
 }
 
 /* Returns the cost that all builds of the request have without workers. */
@@ -225,11 +251,11 @@ work_cost(const BtBuildRequest *request, Relation heap, Relation index)
 	BlockNumber pages;
 	double		rows;
 	double		visible;
-	double		per_row = row_cost(index);
+	double		per_row = row_cost(heap, index);
 
 	estimate_rel_size(heap, NULL, &pages, &rows, &visible);
 	for (int i = 0; i < request->ncandidates; i++)
-		per_row += row_cost(request->candidates[i]);
+		per_row += row_cost(heap, request->candidates[i]);
 	return rows * per_row + pages * PAGE_COST;
 }
 
