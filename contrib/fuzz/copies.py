@@ -45,7 +45,6 @@ class CopiedTable(tables.Table):
     def __init__(self, rng, world):
         super().__init__(rng, world)
         self.n = min(self.n, self.MAX_ROWS)
-        self.storage = {}
         if rng.random() < 0.4:
             self._add_long_columns()
         self.target = "table"

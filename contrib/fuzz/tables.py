@@ -61,6 +61,7 @@ class Table:
         if any(c.kind.slow for c in self.columns):
             self.n = min(self.n, 20000)
         self.rows = 0               # number of rows inserted so far
+        self.storage = {}           # column names to STORAGE, if set
 
     def _choose_width(self):
         """The number of columns besides id."""
@@ -107,9 +108,10 @@ class Table:
         for column in self.columns:
             if column.kind.width >= 100 and column.kind.text:
                 if rng.random() < 0.5 and column.kind.type != "name":
+                    storage = rng.choice(("EXTERNAL", "PLAIN", "MAIN"))
+                    self.storage.setdefault(column.name, storage)
                     yield "ALTER TABLE t ALTER %s SET STORAGE %s" % (
-                        column.name,
-                        rng.choice(("EXTERNAL", "PLAIN", "MAIN")))
+                        column.name, storage)
 
     def insert(self, count, conflict=""):
         """INSERT of `count` new rows."""

@@ -148,7 +148,8 @@ Size
 text_code_most_memory(Size limit)
 {
 	return SAMPLE_LIMIT(limit) + MODEL_LIMIT(limit) +
-		MAX_WEIGHTS(limit) * TEXT_SYMBOL_BYTES + sizeof(TextSymbols);
+		MAX_WEIGHTS(limit) * TEXT_SYMBOL_BYTES + sizeof(TextSymbols) +
+		TEXT_SEVERAL_BYTES;
 }
 
 Size

@@ -32,7 +32,8 @@ forget_characters(TextSymbols *symbols)
 {
 	memset(symbols->bytes, 0, sizeof(symbols->bytes));
 	memset(symbols->wide, 0, sizeof(symbols->wide));
-	memset(symbols->several, 0, sizeof(symbols->several));
+	if (symbols->several)
+		memset(symbols->several, 0, TEXT_SEVERAL_BYTES);
 }
 
 
@@ -159,7 +160,7 @@ remember_several(TextSymbols *symbols, const char *start, const char *end)
 	uint32		code_point = text_symbol_code_point(start, end, &length);
 	TextSeveral several = {.code_point = code_point};
 	TextSeveral *place =
-		&symbols->several[code_point % lengthof(symbols->several)];
+		&symbols->several[code_point % SEVERAL_CHARACTERS];
 	const char *at = start;
 	int			taken = 0;
 	int			n = 0;
@@ -377,6 +378,8 @@ text_symbol_learn(const TextRanks *ranks, int max_weights,
 	StaticAssertStmt(sizeof(*counts) + sizeof(*turns) <=
 					 TEXT_SYMBOL_LEARNING_BYTES, "what a weight takes");
 	symbols->ranks = ranks;
+	if (ranks)
+		symbols->several = palloc0(TEXT_SEVERAL_BYTES);
 	symbols->room = 256;
 	symbols->max_weights = Max(symbols->room, max_weights);
 	symbols->weights = palloc(symbols->room * sizeof(uint32));

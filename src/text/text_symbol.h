@@ -57,6 +57,9 @@ typedef struct TextSeveral
 	uint8		symbols[5];		/* unused symbols are 0 */
 } TextSeveral;
 
+#define SEVERAL_CHARACTERS	(KEPT_CHARACTERS / 2)
+#define TEXT_SEVERAL_BYTES	(SEVERAL_CHARACTERS * sizeof(TextSeveral))
+
 typedef struct TextSymbols
 {
 	const TextRanks *ranks;		/* the order of strings; NULL: bytewise */
@@ -75,7 +78,7 @@ typedef struct TextSymbols
 	uint16		bytes[256];		/* symbols of one-byte characters */
 	uint32		wide[KEPT_CHARACTERS];	/* cached characters of two or three
 										 * bytes: code point and pair */
-	TextSeveral several[KEPT_CHARACTERS / 2];
+	TextSeveral *several;		/* a cache, see above; NULL if bytewise */
 	uint64		continues[128][4];	/* for each ASCII character with an open
 									 * symbol, a bit for each next byte that
 									 * may change the symbol */
@@ -205,12 +208,14 @@ text_symbol_several(const TextSymbols *symbols, const char **string,
 					const char *end)
 {
 	int			length;
-	uint32		code_point = text_symbol_code_point(*string, end, &length);
-	const TextSeveral *several =
-		&symbols->several[code_point % lengthof(symbols->several)];
+	uint32		code_point;
+	const TextSeveral *several;
 
+	if (symbols->several == NULL || symbols->taken > 0)
+		return NULL;
+	code_point = text_symbol_code_point(*string, end, &length);
+	several = &symbols->several[code_point % SEVERAL_CHARACTERS];
 	if (code_point == 0 || several->code_point != code_point ||
-		symbols->taken > 0 ||
 		(several->begins &&
 		 !text_rank_is_element(symbols->ranks, *string, length, end)))
 		return NULL;
