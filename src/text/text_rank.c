@@ -228,23 +228,6 @@ text_rank_next(const TextRanks *ranks, const char **string, const char *end,
 }
 
 bool
-text_rank_character(const TextRanks *ranks, const char *character, int n,
-					bool *begins)
-{
-	const unsigned char *bytes = (const unsigned char *) character;
-	const unsigned char *at = bytes;
-
-	if (ranks->units)
-	{
-		*begins = text_unit_begins(ranks->units, character, n);
-		return true;
-	}
-	(void) next_element(ranks, &at, bytes + n);
-	*begins = text_table_continues(&ranks->proof->tables, bytes, n);
-	return at == bytes + n;
-}
-
-bool
 text_rank_is_element(const TextRanks *ranks, const char *string, int n,
 					 const char *end)
 {
@@ -254,6 +237,17 @@ text_rank_is_element(const TextRanks *ranks, const char *string, int n,
 		return text_unit_is_character(ranks->units, string, end);
 	(void) next_element(ranks, &at, (const unsigned char *) end);
 	return (const char *) at == string + n;
+}
+
+bool
+text_rank_character(const TextRanks *ranks, const char *character, int n,
+					bool *begins)
+{
+	*begins = ranks->units ?
+		text_unit_begins(ranks->units, character, n) :
+		text_table_continues(&ranks->proof->tables,
+							 (const unsigned char *) character, n);
+	return text_rank_is_element(ranks, character, n, character + n);
 }
 
 bool

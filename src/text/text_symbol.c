@@ -150,10 +150,11 @@ remember(TextSymbols *symbols, const char *start, const char *end,
 
 /*
  * Store the symbols of the character at 'start' in the cache of characters that
- * have several weights or may begin a contraction.  Does nothing if one of the
- * weights was not learned, or if the character begins a contraction here.
+ * have several weights or may begin a contraction.  Stores nothing if one of
+ * the weights was not learned, or if the character begins a contraction here.
+ * Returns true if the function read weights.
  */
-static void
+static bool
 remember_several(TextSymbols *symbols, const char *start, const char *end)
 {
 	int			length;
@@ -168,20 +169,21 @@ remember_several(TextSymbols *symbols, const char *start, const char *end)
 	if (code_point == 0 || place->code_point == code_point ||
 		symbols->learning || GetDatabaseEncoding() != PG_UTF8 ||
 		!text_rank_character(symbols->ranks, start, length, &several.begins))
-		return;
+		return false;
 	do
 	{
 		uint32		weight = text_rank_next(symbols->ranks, &at, end, &taken);
 		uint32		pair = weight == 0 ? PAIR_ABOVE : pair_of(symbols, weight);
 
 		if ((pair & PAIR_ABOVE) || n + 2 > lengthof(several.symbols))
-			return;
+			return true;
 		several.symbols[n++] = pair >> 8;
 		if (pair & 0xFF)
 			several.symbols[n++] = pair & 0xFF;
 	} while (taken > 0);
 	if (at == start + length)
 		*place = several;
+	return true;
 }
 
 /*
@@ -197,9 +199,9 @@ next_weight(TextSymbols *symbols, const char **string, const char *end,
 	uint32		weight = text_rank_next(symbols->ranks, string, end,
 										&symbols->taken);
 
-	if (!whole || (symbols->taken == 0 && kept != PAIR_VARIES))
+	if (!whole || (symbols->taken == 0 && kept != PAIR_VARIES) ||
+		!remember_several(symbols, start, end))
 		return weight;
-	remember_several(symbols, start, end);
 	/* begin again, because remember_several() read other weights */
 	*string = start;
 	symbols->taken = 0;
