@@ -54,6 +54,7 @@ struct TextRanks
 	UnitTable  *units;			/* set for ICU's collations, else NULL */
 	CollateProof *proof;		/* set for the C library's collations, else
 								 * NULL */
+	int			reading_cost;	/* see text_rank_reading_cost */
 	int			compared;		/* number of pairs that compare_both compared;
 								 * stops at BOTH_FIRST */
 };
@@ -444,8 +445,7 @@ is_icu(Oid collation)
 int
 text_rank_reading_cost(const TextRanks *ranks)
 {
-	return is_icu(ranks->collation) ?
-		text_icu_opening_cost(ranks->collation) : 1;
+	return ranks->reading_cost;
 }
 
 /* Read the tables of a collation, and test them. */
@@ -488,6 +488,8 @@ look_up(Oid collation)
 	{
 		ranks = MemoryContextAllocZero(TopMemoryContext, sizeof(TextRanks));
 		ranks->collation = collation;
+		ranks->reading_cost = is_icu(collation) ?
+			text_icu_opening_cost(collation) : 1;
 		ranks->next = all_ranks;
 		all_ranks = ranks;
 	}
