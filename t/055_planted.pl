@@ -1,0 +1,23 @@
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Planter;
+use Ptsort;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $node = new_node('main', conf => "log_statement = none\n");
+$node->safe_psql('postgres', "CREATE ROLE planter LOGIN; CREATE DATABASE planted");
+$node->safe_psql('planted', "GRANT CREATE ON SCHEMA public TO PUBLIC; CREATE SCHEMA away; CREATE EXTENSION ptsort SCHEMA away");
+my $t = time;
+plant($node, 'planted', 'planter', 0);
+diag(time - $t);
+diag $node->safe_psql('planted', 'set search_path=pg_catalog; select count(*) from pg_proc; select count(*) from pg_operator; select count(*) from pg_type where typtype=$$d$$;');
+$t=time;
+$node->safe_psql('planted','set search_path=pg_catalog; drop extension ptsort');
+$node->safe_psql('postgres', "CREATE DATABASE x TEMPLATE planted");
+diag(time - $t);
+done_testing();
