@@ -134,7 +134,24 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION ptsort_forecast(pg_catalog.text) IS
 	'sizes and time of the index builds of a statement, which does not run';
 
--- The bodies are parsed here, so the search_path of a call does not matter.
+CREATE FUNCTION ptsort_duplicates(
+	index pg_catalog.regclass,
+	OUT "table" pg_catalog.regclass,
+	OUT ctid pg_catalog.tid,
+	OUT rows_with_equal_keys pg_catalog.int8,
+	OUT keys pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'ptsort_duplicates'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE ROWS 100;
+
+COMMENT ON FUNCTION ptsort_duplicates(pg_catalog.regclass) IS
+	'the rows of a table whose keys are equal in a unique btree index';
+
+-- The script runs in a schema that may belong to another user, who may have
+-- created functions and operators there.  The bodies are parsed here, so the
+-- search_path of a call does not matter.  They name each function and operator
+-- with its schema, and call the functions of this extension with arguments of
+-- exactly their types: no other function matches better.
 CREATE FUNCTION ptsort_check_all(
 	heap pg_catalog.bool DEFAULT false,
 	changed_collations pg_catalog.bool DEFAULT false,
@@ -152,64 +169,74 @@ LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 100
 BEGIN ATOMIC
 	WITH changed AS (
 		SELECT c.oid FROM pg_catalog.pg_collation c
-		WHERE c.collversion <> pg_catalog.pg_collation_actual_version(c.oid)
+		WHERE c.collversion OPERATOR(pg_catalog.<>)
+			pg_catalog.pg_collation_actual_version(c.oid)
 		UNION ALL
-		SELECT 'pg_catalog."default"'::pg_catalog.regcollation
-		FROM pg_catalog.pg_database d
-		WHERE d.datname = pg_catalog.current_database() AND
-			d.datcollversion <> pg_catalog.pg_database_collation_actual_version(d.oid)
+		SELECT c.oid FROM pg_catalog.pg_collation c, pg_catalog.pg_database d
+		WHERE c.collprovider OPERATOR(pg_catalog.=) 'd'::pg_catalog."char"
+			AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+			AND d.datcollversion OPERATOR(pg_catalog.<>)
+				pg_catalog.pg_database_collation_actual_version(d.oid)
 	), chosen AS MATERIALIZED (
-		SELECT i.indexrelid, i.indrelid, i.indnkeyatts, i.indisunique,
-			i.indnullsnotdistinct, i.indisexclusion, i.indcollation, i.indpred,
-			c.relpersistence, t.relnamespace,
+		SELECT i.indexrelid, i.indrelid, i.indisunique, i.indisexclusion,
+			c.relpersistence, n.nspname,
 			-- pg_relation_size() would lock the index
 			pg_catalog.row_number() OVER (ORDER BY c.relpages DESC, c.oid) AS place
 		FROM pg_catalog.pg_index i
-		JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-		JOIN pg_catalog.pg_class t ON t.oid = i.indrelid
-		JOIN pg_catalog.pg_am a ON a.oid = c.relam
-		WHERE c.relkind = 'i' AND a.amname = 'btree' AND i.indisvalid AND
-			NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace) AND
-			NOT (c.relpersistence = 'u' AND pg_catalog.pg_is_in_recovery()) AND
-			(NOT changed_collations OR
-				EXISTS (SELECT FROM changed JOIN pg_catalog.unnest(i.indcollation) u
-					ON u = changed.oid) OR
-				EXISTS (SELECT FROM changed JOIN pg_catalog.pg_depend d
-					ON d.refobjid = changed.oid AND
-						d.refclassid = 'pg_catalog.pg_collation'::pg_catalog.regclass AND
-						d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND
-						d.objid = i.indexrelid))
+		JOIN pg_catalog.pg_class c
+			ON c.oid OPERATOR(pg_catalog.=) i.indexrelid
+		JOIN pg_catalog.pg_namespace n
+			ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+		JOIN pg_catalog.pg_am a ON a.oid OPERATOR(pg_catalog.=) c.relam
+		WHERE c.relkind OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
+			AND a.amname OPERATOR(pg_catalog.=) 'btree'::pg_catalog.name
+			AND i.indisvalid
+			AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace)
+			AND NOT (c.relpersistence OPERATOR(pg_catalog.=) 'u'::pg_catalog."char"
+				AND pg_catalog.pg_is_in_recovery())
+			AND (NOT changed_collations
+				OR EXISTS (SELECT FROM changed
+					JOIN pg_catalog.unnest(i.indcollation) u (used)
+						ON u.used OPERATOR(pg_catalog.=) changed.oid)
+				OR EXISTS (SELECT FROM changed JOIN pg_catalog.pg_depend d
+					ON d.refobjid OPERATOR(pg_catalog.=) changed.oid
+						AND d.refclassid OPERATOR(pg_catalog.=)
+							'pg_catalog.pg_collation'::pg_catalog.regclass::pg_catalog.oid
+						AND d.classid OPERATOR(pg_catalog.=)
+							'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
+						AND d.objid OPERATOR(pg_catalog.=) i.indexrelid))
 	)
-	SELECT indexrelid, indrelid, k.problems, k.details, k.elapsed_ms,
-		CASE WHEN k.problems > 0 THEN
+	SELECT h.indexrelid, h.indrelid, k.problems, k.details, k.elapsed_ms,
+		CASE WHEN k.problems OPERATOR(pg_catalog.>) 0::pg_catalog.int8 THEN
 			pg_catalog.concat('REINDEX INDEX ',
-				CASE WHEN indisexclusion OR relpersistence = 't' OR
-					relnamespace = 'pg_catalog'::pg_catalog.regnamespace
-				THEN '' ELSE 'CONCURRENTLY ' END, indexrelid::pg_catalog.regclass)
+				CASE WHEN h.indisexclusion
+					OR h.relpersistence OPERATOR(pg_catalog.=) 't'::pg_catalog."char"
+					OR h.nspname OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.name
+				THEN '' ELSE 'CONCURRENTLY ' END,
+				h.indexrelid::pg_catalog.regclass)
 		END,
-		CASE WHEN k.problems > 0 AND indisunique THEN
-			pg_catalog.concat('SELECT * FROM (SELECT ctid, *, count(*) OVER (PARTITION BY ',
-				keys, ') AS rows_with_equal_keys FROM ', indrelid::pg_catalog.regclass,
-				' WHERE ', '(' || pg_catalog.pg_get_expr(indpred, indrelid) || ') AND ',
-				CASE WHEN indnullsnotdistinct THEN 'true'
-				ELSE 'num_nulls(' || keys || ') = 0' END,
-				') s WHERE rows_with_equal_keys > 1')
+		CASE WHEN k.problems OPERATOR(pg_catalog.>) 0::pg_catalog.int8
+			AND h.indisunique THEN
+			pg_catalog.concat('SELECT * FROM ',
+				pg_catalog.quote_ident(own.nspname::pg_catalog.text),
+				'.ptsort_duplicates(',
+				pg_catalog.quote_literal(
+					h.indexrelid::pg_catalog.regclass::pg_catalog.text),
+				'::pg_catalog.regclass)')
 		END
-	FROM chosen
+	FROM chosen h
 	JOIN ptsort_check_indexes(
 		(SELECT pg_catalog.array_agg(
 				o.indexrelid::pg_catalog.regclass ORDER BY o.place) FROM chosen o),
-		heap, workers, "full") k ON k.index = indexrelid::pg_catalog.regclass
-	-- pg_get_indexdef() locks the table: call it only if it is needed
-	CROSS JOIN LATERAL (
-		SELECT pg_catalog.string_agg(
-			pg_catalog.pg_get_indexdef(indexrelid, n, true) ||
-				CASE WHEN o.oid IS NULL OR o.collname = 'default' THEN ''
-				ELSE ' COLLATE ' || o.oid::pg_catalog.regcollation END,
-			', ' ORDER BY n) AS keys
-		FROM pg_catalog.generate_series(1, CASE WHEN k.problems > 0 AND indisunique THEN indnkeyatts END) n
-		LEFT JOIN pg_catalog.pg_collation o ON o.oid = indcollation[n - 1]) e
-	ORDER BY place;
+		heap, workers, "full") k
+		ON k.index::pg_catalog.oid OPERATOR(pg_catalog.=) h.indexrelid
+	CROSS JOIN (
+		SELECT n.nspname
+		FROM pg_catalog.pg_extension e
+		JOIN pg_catalog.pg_namespace n
+			ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
+		WHERE e.extname OPERATOR(pg_catalog.=) 'ptsort'::pg_catalog.name) own
+	ORDER BY h.place;
 END;
 
 COMMENT ON FUNCTION
@@ -413,9 +440,8 @@ INSERT INTO ptsort_known_changes (digest_before, digest_after, characters, examp
 		50584, 'a < A, b < B, c < C');
 -- END
 
--- The bodies of the functions below refer to objects by OID, not by name.
--- Therefore they are the same in any search path and schema.  They name no
--- column of the catalogs that only some versions of the server have.
+-- The bodies of the functions below name no column of the catalogs that only
+-- some versions of the server have.
 CREATE FUNCTION ptsort_collations(
 	OUT "collation" pg_catalog.regcollation,
 	OUT provider pg_catalog.text,
@@ -446,9 +472,9 @@ BEGIN ATOMIC
 		SELECT d.refobjid, NULL
 		FROM pg_catalog.pg_depend d
 		WHERE d.classid OPERATOR(pg_catalog.=)
-				'pg_catalog.pg_constraint'::pg_catalog.regclass
+				'pg_catalog.pg_constraint'::pg_catalog.regclass::pg_catalog.oid
 			AND d.refclassid OPERATOR(pg_catalog.=)
-				'pg_catalog.pg_collation'::pg_catalog.regclass
+				'pg_catalog.pg_collation'::pg_catalog.regclass::pg_catalog.oid
 		UNION
 		SELECT a.attcollation, NULL
 		FROM pg_catalog.pg_constraint s
@@ -515,7 +541,7 @@ BEGIN ATOMIC
 			ON c.release OPERATOR(pg_catalog.=) k.release
 			AND c.locale OPERATOR(pg_catalog.=) 'C'
 			AND c.digest OPERATOR(pg_catalog.=)
-				ptsort_collation_digest('pg_catalog."C"')
+				ptsort_collation_digest('pg_catalog."C"'::pg_catalog.regcollation)
 		WHERE pg_catalog.getdatabaseencoding() OPERATOR(pg_catalog.=) 'UTF8'
 	)
 	SELECT s.oid::pg_catalog.regcollation, s.provider_name, s.locale,

@@ -72,7 +72,7 @@ SELECT problems, duplicates, details FROM ptsort_check('twice_key');
 -- all indexes, and how to repair them
 SELECT index, "table", problems > 0 AS problems, repair, duplicates FROM ptsort_check_all(true)
 WHERE index::text NOT LIKE 'pg_%' AND problems > 0 ORDER BY index::text;
-SELECT format('SET enable_indexscan = off; %s ORDER BY ctid', duplicates) FROM ptsort_check_all() WHERE duplicates IS NOT NULL \gexec
+SELECT duplicates FROM ptsort_check_all() WHERE duplicates IS NOT NULL \gexec
 DELETE FROM twice WHERE ctid = (SELECT max(ctid) FROM twice WHERE a = 5);
 SELECT repair FROM ptsort_check_all(true) WHERE repair IS NOT NULL ORDER BY repair COLLATE "C" \gexec
 DROP TABLE another;

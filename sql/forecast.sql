@@ -158,7 +158,11 @@ SELECT * FROM forecast('CLUSTER data USING missing');
 SELECT * FROM forecast('CREATE INDEX ON missing (id)');
 SELECT * FROM forecast('CREATE INDEX ON data (missing)');
 SELECT * FROM forecast('CREATE INDEX ON data (ctid)');
-SELECT * FROM forecast('CREATE INDEX ON data USING hash (id)');
+-- other access methods: the forecast knows only who builds the index
+SELECT index_name, "rows", index_bytes, seconds, participants, participants_reason, verdict
+FROM ptsort_forecast('CREATE INDEX ON data USING hash (id)');
+SELECT index_name, participants_reason FROM ptsort_forecast('CREATE INDEX named ON data USING brin (id)');
+SELECT * FROM forecast('CREATE INDEX ON data USING no_such_method (id)');
 SELECT * FROM forecast('CREATE INDEX ON data (id text_ops)');
 SELECT * FROM forecast('CREATE INDEX ON data (point(id, id))');
 SELECT * FROM forecast('CREATE INDEX ON data (id) WITH (fillfactor = 3)');

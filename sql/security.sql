@@ -70,6 +70,36 @@ CREATE INDEX security_i3 ON security (escapes(id));
 \set VERBOSITY default
 SELECT current_user = session_user AS same_user;
 
+-- A check, a forecast and a search for duplicates call them as the owner, too,
+-- also while the server folds constants, and with a safe search_path.
+CREATE FUNCTION says_owner(int) RETURNS int VOLATILE LANGUAGE plpgsql AS $$
+BEGIN
+	IF current_user <> 'ptsort_security_owner' OR current_setting('search_path') <> 'pg_catalog, pg_temp' THEN
+		RAISE WARNING 'called as %, search_path %', current_user, current_setting('search_path');
+	END IF;
+	RETURN $1;
+END $$;
+CREATE FUNCTION folded(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE sql AS 'SELECT public.says_owner($1)';
+SET client_min_messages = error;
+CREATE UNIQUE INDEX security_folded ON security ((id + folded(1))) WHERE id > folded(0);
+CREATE STATISTICS security_statistics ON (id + folded(2)), (id + folded(3)) FROM security;
+RESET client_min_messages;
+\c -
+SET client_min_messages = warning;
+LOAD 'ptsort';
+SELECT problems FROM ptsort_check('security_folded', true, 1);
+\c -
+SELECT problems FROM ptsort_check_indexes('{security_folded}', true, 1);
+\c -
+SELECT problems FROM ptsort_check_all(true) WHERE index = 'security_folded'::regclass;
+\c -
+SELECT count(*) FROM ptsort_forecast('REINDEX INDEX security_folded');
+\c -
+SELECT count(*) FROM ptsort_forecast('CREATE INDEX ON security ((id + folded(4)))');
+\c -
+SELECT count(*) FROM ptsort_duplicates('security_folded');
+DROP FUNCTION folded, says_owner CASCADE;
+
 DROP TABLE security;
 DROP FUNCTION as_owner, escapes;
 REVOKE CREATE ON SCHEMA public FROM ptsort_security_owner;

@@ -52,9 +52,7 @@
 #include "storage/smgr.h"
 #include "storage/sync.h"
 #include "utils/acl.h"
-#if PG_VERSION_NUM >= 170000
 #include "utils/guc.h"
-#endif
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/sortsupport.h"
@@ -125,14 +123,20 @@
 #define pt_owns_table(table, role) pg_class_ownercheck(table, role)
 #endif
 
-/* 17 added the privilege MAINTAIN, and a search path for maintenance. */
+/*
+ * 17 added the privilege MAINTAIN, and a search path for maintenance.  Before
+ * 17 amcheck sets the same search path by itself, since CVE-2026-14673.
+ */
 #if PG_VERSION_NUM >= 170000
 #define pt_may_maintain(table, role) \
 	(pg_class_aclcheck(table, role, ACL_MAINTAIN) == ACLCHECK_OK)
 #define pt_restrict_search_path() RestrictSearchPath()
 #else
 #define pt_may_maintain(table, role) pt_owns_table(table, role)
-#define pt_restrict_search_path() ((void) 0)
+#define pt_restrict_search_path() \
+	((void) set_config_option("search_path", "pg_catalog, pg_temp", \
+							  PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, \
+							  true, 0, false))
 #endif
 
 /* Since 18, a constraint WITHOUT OVERLAPS has a GiST index */
@@ -374,6 +378,12 @@ pt_smgrregistersync(Relation rel, BlockNumber nblocks)
 #if PG_VERSION_NUM >= 170000
 #define PT_SMGR_WRITES_VECTORS
 #endif
+
+/*
+ * True if another storage manager than the server's own (md.c) stores a
+ * relation.  Then ptsort must not open its files by their paths.
+ */
+#define pt_is_elsewhere(rel) (RelationGetSmgr(rel)->smgr_which != 0)
 
 /* Stores the first segment's path in 'path', a buffer of MAXPGPATH bytes. */
 static inline void

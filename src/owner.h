@@ -5,7 +5,16 @@
  *
  * Functions in an index's expressions and predicate belong to the table's
  * owner.  As in index_build() (index.c), they run with the owner's rights, as a
- * restricted operation, and cannot change the session's settings.
+ * restricted operation, with a search_path that only superusers can write to,
+ * and cannot change the session's settings.
+ *
+ * The server calls these functions earlier than one expects: while it folds
+ * constants, which RelationGetIndexExpressions(), RelationGetIndexPredicate()
+ * and the planner (of statistics objects, too) do.  The relcache then keeps the
+ * result for the whole session.  So a function that checks or measures a
+ * relation of another user calls owner_enter right after it opened the relation
+ * and compared the caller's privileges.  Parallel workers have the context that
+ * their leader had at the launch.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,6 +25,7 @@
 
 #include "miscadmin.h"
 #include "utils/guc.h"
+#include "utils/rel.h"
 
 /* OwnerSwitch: what owner_leave restores. */
 typedef struct OwnerSwitch

@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include <limits.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "port/pg_bswap.h"
@@ -98,6 +99,13 @@ pt_ms_since(instr_time start)
 	INSTR_TIME_SET_CURRENT(now);
 	INSTR_TIME_SUBTRACT(now, start);
 	return INSTR_TIME_GET_MILLISEC(now);
+}
+
+/* pt_round returns milliseconds or seconds for a user, with three decimals. */
+static inline double
+pt_round(double time)
+{
+	return rint(time * 1000) / 1000;
 }
 
 /*

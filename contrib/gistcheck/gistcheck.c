@@ -26,6 +26,9 @@
  *
  * The function does not look for leaf tuples of dead rows, which are no damage.
  *
+ * Functions of the index run as the owner of the table and with a restricted
+ * search_path, as in a rebuild.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -43,6 +46,7 @@
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "storage/bufmgr.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -437,31 +441,45 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 }
 
 /*
- * Check that the index has all rows.  On a primary these are all rows that some
- * session may see.  A standby does not know them, so there these are the rows
- * that this session sees.
+ * Check that the index has all rows that this session sees.  An index built
+ * CONCURRENTLY lacks dead rows that older snapshots still see.
  */
 static void
 check_rows(Check *check, Relation table)
 {
 	IndexInfo  *info = BuildIndexInfo(check->index);
-	TableScanDesc scan = NULL;
-	Snapshot	snapshot = NULL;
+	Snapshot	snapshot = RegisterSnapshot(GetTransactionSnapshot());
+	TableScanDesc scan = table_beginscan_strat(table, snapshot, 0, NULL, true,
+											   true);
 
 	info->ii_Unique = false;
 	info->ii_ExclusionOps = NULL;
 	info->ii_ExclusionProcs = NULL;
 	info->ii_ExclusionStrats = NULL;
-	if (RecoveryInProgress())
-	{
-		info->ii_Concurrent = true;
-		snapshot = RegisterSnapshot(GetTransactionSnapshot());
-		scan = table_beginscan_strat(table, snapshot, 0, NULL, true, true);
-	}
+	info->ii_Concurrent = true; /* use the snapshot */
 	table_index_build_scan(table, check->index, info, true, false, check_row,
 						   check, scan);
-	if (snapshot != NULL)
-		UnregisterSnapshot(snapshot);
+	UnregisterSnapshot(snapshot);
+}
+
+/*
+ * Run as the table's owner, as ptsort's owner.h does.  Returns the level of
+ * nested settings.
+ */
+static int
+enter_owner(Relation table)
+{
+	int			level = NewGUCNestLevel();
+	Oid			user;
+	int			context;
+
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(table->rd_rel->relowner,
+						   context | SECURITY_RESTRICTED_OPERATION);
+	(void) set_config_option("search_path", "pg_catalog, pg_temp",
+							 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+							 true, 0, false);
+	return level;
 }
 
 Datum
@@ -472,6 +490,9 @@ gist_check(PG_FUNCTION_ARGS)
 	Relation	table = table_open(IndexGetRelation(index_id, false), lock);
 	Relation	index = index_open(index_id, lock);
 	Check		check = {.index = index,.depth = -1,.room = 1024};
+	Oid			user;
+	int			context;
+	int			level;
 
 	if (index->rd_rel->relam != GIST_AM_OID ||
 		index->rd_rel->relkind != RELKIND_INDEX)
@@ -479,6 +500,8 @@ gist_check(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a GiST index",
 						RelationGetRelationName(index))));
+	GetUserIdAndSecContext(&user, &context);
+	level = enter_owner(table);
 	check.tight = PG_GETARG_BOOL(1);
 	check.gist = initGISTstate(index);
 	check.gist->tempCxt = createTempGistContext();
@@ -495,6 +518,8 @@ gist_check(PG_FUNCTION_ARGS)
 	check_rows(&check, table);
 	MemoryContextDelete(check.gist->tempCxt);
 	freeGISTstate(check.gist);
+	AtEOXact_GUC(false, level);
+	SetUserIdAndSecContext(user, context);
 	index_close(index, NoLock);
 	table_close(table, NoLock);
 	PG_RETURN_INT64(check.nleaves);

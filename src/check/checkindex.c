@@ -223,8 +223,7 @@ catch_error(CheckIndex *self)
 	MemoryContextSwitchTo(self->scratch);
 	error = CopyErrorData();
 	category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
-	if (!self->catching || (error->context != NULL &&
-							strstr(error->context, "parallel worker")) ||
+	if (!self->catching ||
 		(category != ERRCODE_DATA_EXCEPTION &&
 		 category != ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION &&
 		 category != ERRCODE_PROGRAM_LIMIT_EXCEEDED &&
@@ -448,15 +447,17 @@ confirm_suspects(Checker *self)
 		n += found->n;
 		dropped += found->dropped;
 	}
+	if (n > 0)
+		checkfind_suspects(&self->index, suspects, n);
+	(void) segment_close(&self->index.segment);
 	if (dropped > 0)
 		ereport(WARNING,
 				(errmsg("ptsort_check() did not look again at %lld entries of index \"%s\" that seemed to have no row",
 						(long long) dropped,
 						RelationGetRelationName(self->index.index)),
-				 errhint("Repair the index, or repeat the check while no vacuum runs.")));
-	if (n > 0)
-		checkfind_suspects(&self->index, suspects, n);
-	(void) segment_close(&self->index.segment);
+				 self->index.report->findings[CHECK_NO_ROW].count > 0 ?
+				 errhint("Repair the index: other entries have no row.") :
+				 errhint("All others had rows, or vacuum removed them meanwhile. Repeat the check while no vacuum runs.")));
 }
 
 static void

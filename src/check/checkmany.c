@@ -69,19 +69,18 @@ checkmany_slot(CheckSlot *slot, Oid index_id)
 static void
 check_slot(CheckSlot *slot, const CheckRequest *request)
 {
-	Relation	heap;
-	Relation	index;
+	CheckTarget target;
 	CheckState	state;
 	int			participants;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
 	pg_atomic_write_u32(&slot->state, CHECK_RUNS);
-	state = checkone_open(slot->index_id, request->with_rows, &heap, &index);
+	state = checkone_open(slot->index_id, checkone_use(request), &target);
 	if (state == CHECK_RUNS)
 	{
-		checkone_run(heap, index, request, &slot->report, &participants);
-		checkone_close(heap, index);
+		checkone_run(&target, request, &slot->report, &participants);
+		checkone_close(&target);
 		state = CHECK_DONE;
 	}
 	slot->ms = pt_ms_since(start);

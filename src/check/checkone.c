@@ -5,8 +5,8 @@
  *
  * Roles that may rebuild an index may check it: the table's owner, a role
  * with the privilege MAINTAIN (17 and later), and superusers.  The functions
- * that compare keys run as the table's owner and with restrictions, as in a
- * rebuild, because they may be users' functions.
+ * that compare keys, and those in expressions, run as the table's owner and with
+ * restrictions, as in a rebuild, because they may be users' functions.
  *
  * All of this also works in a parallel worker, which has the user and the
  * snapshot of its leader.
@@ -14,6 +14,8 @@
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
+
+#include <ctype.h>
 
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -25,7 +27,6 @@
 #include "check/checkone.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
-#include "owner.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "utils/lsyscache.h"
@@ -51,7 +52,7 @@ is_too_new(Relation index)
 }
 
 static CheckState
-judge(Relation heap, Relation index, bool with_rows)
+judge(Relation heap, Relation index, CheckUse use)
 {
 	if (index->rd_rel->relkind != RELKIND_INDEX ||
 		index->rd_rel->relam != BTREE_AM_OID)
@@ -60,18 +61,30 @@ judge(Relation heap, Relation index, bool with_rows)
 		return CHECK_IS_FORBIDDEN;
 	if (RELATION_IS_OTHER_TEMP(index))
 		return CHECK_IS_OTHER_TEMP;
-	if (!index->rd_index->indisvalid)
+	if (pt_is_elsewhere(index) || pt_is_elsewhere(heap))
+		return CHECK_IS_ELSEWHERE;
+	if (use != CHECK_USES_TABLE && !index->rd_index->indisvalid)
 		return CHECK_IS_INVALID;
 	if (index->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED &&
 		RecoveryInProgress())
 		return CHECK_IS_EMPTIED;
-	if ((with_rows || index->rd_index->indisunique) && is_too_new(index))
+	if (use != CHECK_USES_TABLE &&
+		(use == CHECK_USES_BOTH || index->rd_index->indisunique) &&
+		is_too_new(index))
 		return CHECK_IS_TOO_NEW;
 	return CHECK_RUNS;
 }
 
+static void
+close_both(const CheckTarget *target)
+{
+	if (target->index != NULL)
+		relation_close(target->index, AccessShareLock);
+	relation_close(target->heap, AccessShareLock);
+}
+
 CheckState
-checkone_open(Oid index_id, bool with_rows, Relation *heap, Relation *index)
+checkone_open(Oid index_id, CheckUse use, CheckTarget *target)
 {
 	Oid			heap_id = IndexGetRelation(index_id, true);
 	CheckState	state = CHECK_IS_GONE;
@@ -80,23 +93,24 @@ checkone_open(Oid index_id, bool with_rows, Relation *heap, Relation *index)
 		return get_rel_relkind(index_id) == '\0' ?
 			CHECK_IS_GONE : CHECK_IS_NO_BTREE;
 	/* lock the table first, as all statements do */
-	*heap = try_relation_open(heap_id, AccessShareLock);
-	if (*heap == NULL)
+	target->heap = try_relation_open(heap_id, AccessShareLock);
+	if (target->heap == NULL)
 		return CHECK_IS_GONE;
-	*index = try_relation_open(index_id, AccessShareLock);
-	if (*index != NULL && IndexGetRelation(index_id, true) == heap_id)
-		state = judge(*heap, *index, with_rows);
-	if (state != CHECK_RUNS)
-		checkone_close(*heap, *index);
+	target->index = try_relation_open(index_id, AccessShareLock);
+	if (target->index != NULL && IndexGetRelation(index_id, true) == heap_id)
+		state = judge(target->heap, target->index, use);
+	if (state == CHECK_RUNS)
+		owner_enter(&target->caller, target->heap);
+	else
+		close_both(target);
 	return state;
 }
 
 void
-checkone_close(Relation heap, Relation index)
+checkone_close(CheckTarget *target)
 {
-	if (index != NULL)
-		relation_close(index, AccessShareLock);
-	relation_close(heap, AccessShareLock);
+	owner_leave(&target->caller);
+	close_both(target);
 }
 
 const char *
@@ -120,6 +134,10 @@ checkone_reason(CheckState state, int *sqlstate)
 			ERRCODE_FEATURE_NOT_SUPPORTED,
 			"it belongs to a temporary table of another session"
 		},
+		[CHECK_IS_ELSEWHERE] = {
+			ERRCODE_FEATURE_NOT_SUPPORTED,
+			"another storage manager than the server's stores it"
+		},
 		[CHECK_IS_INVALID] = {
 			ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, "the index is not valid"
 		},
@@ -139,21 +157,69 @@ checkone_reason(CheckState state, int *sqlstate)
 }
 
 void
-checkone_run(Relation heap, Relation index, const CheckRequest *request,
+checkone_refuse(Oid index_id, CheckState state)
+{
+	char	   *name = get_rel_name(index_id);
+	int			sqlstate;
+	const char *reason = checkone_reason(state, &sqlstate);
+
+	if (state == CHECK_IS_FORBIDDEN)
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
+	ereport(ERROR,
+			(errcode(sqlstate),
+			 errmsg("cannot check \"%s\": %s", name == NULL ? "" : name,
+					reason)));
+}
+
+/*
+ * Raise the current error again.  If the check could not read a page of the
+ * table or of its TOAST table, the message names the table, too.  (A damaged
+ * page of the index is a finding, except in a temporary table.)
+ */
+static void
+name_table(const CheckTarget *target, MemoryContext context)
+{
+	char		path[MAXPGPATH];
+	const char *found;
+	ErrorData  *error;
+
+	MemoryContextSwitchTo(context);
+	error = CopyErrorData();
+	pt_relation_path(target->index, path);
+	found = strstr(error->message, path);
+	if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED ||
+		(found != NULL && !isdigit((unsigned char) found[strlen(path)])))
+		PG_RE_THROW();
+	FlushErrorState();
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("could not read table \"%s\": %s",
+					RelationGetRelationName(target->heap), error->message)));
+}
+
+void
+checkone_run(const CheckTarget *target, const CheckRequest *request,
 			 CheckReport *report, int *participants)
 {
-	OwnerSwitch saved;
+	MemoryContext context = CurrentMemoryContext;
 
 	pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX,
-								  RelationGetRelid(heap));
+								  RelationGetRelid(target->heap));
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_INDEX_OID,
-								 RelationGetRelid(index));
+								 RelationGetRelid(target->index));
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_PHASE,
 								 PROGRESS_CREATEIDX_PHASE_VALIDATE_IDXSCAN);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL,
-								 RelationGetNumberOfBlocks(index));
-	owner_enter(&saved, heap);
-	checkindex_run(heap, index, request, report, participants);
-	owner_leave(&saved);
+								 RelationGetNumberOfBlocks(target->index));
+	PG_TRY();
+	{
+		checkindex_run(target->heap, target->index, request, report,
+					   participants);
+	}
+	PG_CATCH();
+	{
+		name_table(target, context);
+	}
+	PG_END_TRY();
 	pgstat_progress_end_command();
 }

@@ -9,6 +9,7 @@
 #define PTSORT_CHECKONE_H
 
 #include "check/checkindex.h"
+#include "owner.h"
 
 /*
  * CheckState: how far the check of an index is.  The states after CHECK_FAILED
@@ -24,19 +25,43 @@ typedef enum CheckState
 	CHECK_IS_FORBIDDEN,			/* the user may not check it */
 	CHECK_IS_NO_BTREE,
 	CHECK_IS_OTHER_TEMP,
+	CHECK_IS_ELSEWHERE,			/* the server's own smgr does not store it */
 	CHECK_IS_INVALID,
 	CHECK_IS_EMPTIED,
 	CHECK_IS_TOO_NEW
 } CheckState;
 
+/* CheckTarget: an open index, its table, and the user who checks it. */
+typedef struct CheckTarget
+{
+	Relation	heap;
+	Relation	index;
+	OwnerSwitch caller;
+} CheckTarget;
+
+/* CheckUse: what a function reads.  Only its definition: an invalid index. */
+typedef enum CheckUse
+{
+	CHECK_USES_INDEX,
+	CHECK_USES_BOTH,
+	CHECK_USES_TABLE
+} CheckUse;
+
+static inline CheckUse
+checkone_use(const CheckRequest *request)
+{
+	return request->with_rows ? CHECK_USES_BOTH : CHECK_USES_INDEX;
+}
+
 /*
- * checkone_open locks and opens an index and its table for a check.  It returns
- * CHECK_RUNS, or a state that says why the check is not possible; then it
- * leaves nothing open.  checkone_close closes both, and releases the locks.
+ * checkone_open locks and opens an index and its table for a check, and begins
+ * to run as the table's owner.  It returns CHECK_RUNS, or a state that says why
+ * the check is not possible; then it leaves nothing open.  checkone_close
+ * returns to the caller's rights, closes both, and releases the locks.
  */
-extern CheckState checkone_open(Oid index_id, bool with_rows, Relation *heap,
-								Relation *index);
-extern void checkone_close(Relation heap, Relation index);
+extern CheckState checkone_open(Oid index_id, CheckUse use,
+								CheckTarget *target);
+extern void checkone_close(CheckTarget *target);
 
 /*
  * checkone_reason returns the text that explains a state after CHECK_FAILED,
@@ -44,11 +69,12 @@ extern void checkone_close(Relation heap, Relation index);
  */
 extern const char *checkone_reason(CheckState state, int *sqlstate);
 
-/*
- * checkone_run checks an open index (checkindex_run) with the rights of the
- * table's owner, and reports the progress.
- */
-extern void checkone_run(Relation heap, Relation index,
+/* checkone_refuse raises the error for such a state. */
+extern void checkone_refuse(Oid index_id, CheckState state)
+			pg_attribute_noreturn();
+
+/* checkone_run checks an index (checkindex_run), and reports the progress. */
+extern void checkone_run(const CheckTarget *target,
 						 const CheckRequest *request, CheckReport *report,
 						 int *participants);
 

@@ -8,15 +8,50 @@
  * return both.  The rows are still there: nothing removes a row that a snapshot
  * sees, or gives its TID to another row.
  *
+ * Rows of the own transaction do not count if the constraint is deferrable: the
+ * server compares them at the end of the statement or transaction.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
+#include "access/sysattr.h"
 #include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/pg_am_d.h"
 #include "check/check.h"
+#include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+
+/*
+ * True if the snapshot sees the row, and the server already compared its key
+ * with those of other rows.
+ */
+static bool
+is_visible(CheckIndex *self, ItemPointer tid)
+{
+	Snapshot	snapshot = GetActiveSnapshot();
+	IndexFetchTableData *fetch;
+	TupleTableSlot *slot;
+	bool		again = false;
+	bool		isnull;
+	bool		visible;
+
+	if (self->index->rd_index->indimmediate ||
+		self->heap->rd_rel->relam != HEAP_TABLE_AM_OID)
+		return table_index_fetch_tuple_check(self->heap, tid, snapshot, NULL);
+	fetch = pt_index_fetch_begin(self->heap);
+	slot = table_slot_create(self->heap, NULL);
+	visible = table_index_fetch_tuple(fetch, tid, snapshot, slot, &again,
+									  NULL) &&
+		!TransactionIdIsCurrentTransactionId(DatumGetTransactionId(
+			slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull)));
+	table_index_fetch_end(fetch);
+	ExecDropSingleTupleTableSlot(slot);
+	return visible;
+}
 
 static int
 count_visible(CheckIndex *self, IndexTuple tuple)
@@ -32,8 +67,7 @@ count_visible(CheckIndex *self, IndexTuple tuple)
 		CHECK_FOR_INTERRUPTS();
 		if (ItemPointerGetBlockNumber(&tid) <
 			RelationGetNumberOfBlocks(self->heap) &&
-			table_index_fetch_tuple_check(self->heap, &tid,
-										  GetActiveSnapshot(), NULL))
+			is_visible(self, &tid))
 			visible++;
 	}
 	return visible;

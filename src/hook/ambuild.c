@@ -66,6 +66,8 @@ ambuild_why_not(Relation heap)
 		return "single-user mode";
 	if (IsCatalogRelation(heap))
 		return "system catalog";
+	if (pt_is_elsewhere(heap))
+		return "another storage manager";
 	nblocks = RelationGetNumberOfBlocks(heap);
 	if (nblocks == 0)
 		return "empty table";

@@ -144,25 +144,9 @@ make_row(FunctionCallInfo fcinfo, const char *name, const CheckReport *report,
 		values[n++] = Int64GetDatum(report->findings[i].count);
 	values[n++] = describe_faults(report);
 	values[n++] = Int32GetDatum(participants);
-	values[n++] = Float8GetDatum(ms);
+	values[n++] = Float8GetDatum(pt_round(ms));
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
 											 isnull));
-}
-
-/* Raise an error for an index that ptsort cannot check for this user. */
-static void
-refuse(Oid index_id, CheckState state)
-{
-	char	   *name = get_rel_name(index_id);
-	int			sqlstate;
-	const char *reason = checkone_reason(state, &sqlstate);
-
-	if (state == CHECK_IS_FORBIDDEN)
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
-	ereport(ERROR,
-			(errcode(sqlstate),
-			 errmsg("cannot check \"%s\": %s", name == NULL ? "" : name,
-					reason)));
 }
 
 Datum
@@ -170,10 +154,9 @@ ptsort_check(PG_FUNCTION_ARGS)
 {
 	Oid			index_id = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0);
 	CheckRequest request = {.budget = (int64) maintenance_work_mem * 1024};
+	CheckTarget target;
 	CheckReport report;
 	CheckState	state;
-	Relation	heap;
-	Relation	index;
 	int			participants;
 	instr_time	start;
 	char	   *name;
@@ -185,18 +168,19 @@ ptsort_check(PG_FUNCTION_ARGS)
 	request.full = PG_GETARG_BOOL(3);
 	if (!PG_ARGISNULL(2))
 		check_number(PG_GETARG_INT32(2));
-	state = checkone_open(index_id, request.with_rows, &heap, &index);
+	state = checkone_open(index_id, checkone_use(&request), &target);
 	if (state == CHECK_IS_GONE)
 		PG_RETURN_NULL();		/* dropped meanwhile */
 	if (state != CHECK_RUNS)
-		refuse(index_id, state);
-	if (planworkers_obstacle(heap, request.with_rows ? index : NULL) == NULL)
+		checkone_refuse(index_id, state);
+	if (planworkers_obstacle(target.heap,
+							 request.with_rows ? target.index : NULL) == NULL)
 		request.workers = !PG_ARGISNULL(2) ? PG_GETARG_INT32(2) :
-			choose_workers(heap, index, default_workers());
+			choose_workers(target.heap, target.index, default_workers());
 	limit_by_memory(&request);
-	checkone_run(heap, index, &request, &report, &participants);
-	name = pstrdup(RelationGetRelationName(index));
-	checkone_close(heap, index);
+	checkone_run(&target, &request, &report, &participants);
+	name = pstrdup(RelationGetRelationName(target.index));
+	checkone_close(&target);
 	return make_row(fcinfo, name, &report, participants, pt_ms_since(start));
 }
 
@@ -236,23 +220,25 @@ plan_index(void *arg)
 	CheckPlan  *plan = arg;
 	const CheckAll *all = plan->all;
 	bool		with_rows = all->request.with_rows;
-	Relation	heap;
-	Relation	index;
+	CheckTarget target;
 
-	plan->state = checkone_open(plan->index_id, with_rows, &heap, &index);
+	plan->state = checkone_open(plan->index_id, checkone_use(&all->request),
+								&target);
 	if (plan->state != CHECK_RUNS)
 		return;
-	plan->work = planworkers_work(heap, index);
-	if (planworkers_obstacle(heap, with_rows ? index : NULL) != NULL)
+	plan->work = planworkers_work(target.heap, target.index);
+	if (planworkers_obstacle(target.heap,
+							 with_rows ? target.index : NULL) != NULL)
 		plan->alone = true;
 	else
 	{
-		plan->workers = choose_workers(heap, index, all->workers);
+		plan->workers = choose_workers(target.heap, target.index,
+									   all->workers);
 		plan->alone = plan->workers > 0;
 		if (plan->alone && all->is_given)
 			plan->workers = all->workers;
 	}
-	checkone_close(heap, index);
+	checkone_close(&target);
 }
 
 /* Returns an array of one text: why an index was not checked. */
@@ -282,7 +268,7 @@ put_row(CheckAll *all, CheckSlot *slot)
 		ObjectIdGetDatum(slot->index_id),
 		Int64GetDatum(check_problems(&slot->report)),
 		(Datum) 0,
-		Float8GetDatum(slot->ms)
+		Float8GetDatum(pt_round(slot->ms))
 	};
 	bool		nulls[lengthof(values)] = {false};
 

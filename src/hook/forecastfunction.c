@@ -24,6 +24,7 @@
 #include "hook/hook.h"
 #include "miscadmin.h"
 #include "owner.h"
+#include "util.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -75,8 +76,8 @@ plan_workers(const ForecastItem *item, Relation heap, Relation index)
 }
 
 static void
-forecast_as_owner(ForecastRow *row, Relation heap, Relation index,
-				  double limit_ms)
+forecast_known(ForecastRow *row, Relation heap, Relation index,
+			   double limit_ms)
 {
 	const ForecastItem *item = row->item;
 	ForecastRequest request = {
@@ -87,15 +88,12 @@ forecast_as_owner(ForecastRow *row, Relation heap, Relation index,
 		.limit_ms = limit_ms
 	};
 	BtBuildRequest workers;
-	OwnerSwitch saved;
 
-	owner_enter(&saved, heap);
 	if (item->stmt != NULL)
 		newindex_plan(index);
 	workers = plan_workers(item, heap, index);
 	request.workers = workers.workers;
 	forecast_build(&row->forecast, &request);
-	owner_leave(&saved);
 	row->participants = workers.workers + 1;
 	row->reason = workers.source;
 	row->known = true;
@@ -116,13 +114,16 @@ check_heap(Relation heap)
 				 errdetail("Its access method is not heap.")));
 }
 
-/* Returns the reason why the server builds the index; NULL: ptsort may. */
+/*
+ * Returns the reason why the server builds the index; NULL: ptsort may.  A new
+ * index of an access method that ptsort does not build has no description.
+ */
 static const char *
 why_not(Relation index)
 {
-	if (index->rd_rel->relam == GIST_AM_OID)
+	if (index != NULL && index->rd_rel->relam == GIST_AM_OID)
 		return gistbuild_why_not(index);
-	return index->rd_rel->relam == BTREE_AM_OID ? NULL :
+	return index != NULL && index->rd_rel->relam == BTREE_AM_OID ? NULL :
 		"not a btree or GiST index";
 }
 
@@ -131,15 +132,18 @@ forecast_item(ForecastRow *row, const ForecastItem *item, double limit_ms)
 {
 	Relation	heap = table_open(item->heap_id, AccessShareLock);
 	Relation	index = NULL;
+	OwnerSwitch caller;
 	const char *reason;
 
 	check_heap(heap);
 	row->item = item;
 	row->table_name = pstrdup(RelationGetRelationName(heap));
 	row->directory = disk_tablespace(item->tablespace);
-	if (item->stmt != NULL)
+	/* the caller's search_path finds the operator classes and collations */
+	if (item->stmt != NULL && utility_is_ours(item->stmt->accessMethod))
 		index = newindex_describe(heap, item->stmt, item->name);
-	else if (OidIsValid(item->index_id))
+	owner_enter(&caller, heap);
+	if (OidIsValid(item->index_id))
 		index = index_open(item->index_id, AccessShareLock);
 	if (!item->copies && (reason = why_not(index)) != NULL)
 	{
@@ -149,9 +153,10 @@ forecast_item(ForecastRow *row, const ForecastItem *item, double limit_ms)
 		row->reason = psprintf("the server does it: %s", reason);
 	}
 	else
-		forecast_as_owner(row, heap, index, limit_ms);
+		forecast_known(row, heap, index, limit_ms);
 	if (OidIsValid(item->index_id))
 		index_close(index, NoLock);
+	owner_leave(&caller);
 	table_close(heap, NoLock);
 }
 
@@ -220,7 +225,7 @@ put_row(ReturnSetInfo *result, const ForecastRow *row, const char *verdict)
 	values[7] = Int32GetDatum(row->participants);
 	isnull[7] = !known;
 	values[8] = CStringGetTextDatum(row->reason);
-	values[9] = Float8GetDatum(forecast->seconds);
+	values[9] = Float8GetDatum(Max(pt_round(forecast->seconds), 0.001));
 	isnull[9] = !known;
 	for (int i = 0; i < 3; i++)
 		set_number(&values[10 + i], &isnull[10 + i], available[i],

@@ -167,11 +167,7 @@ new_index(IndexStmt *stmt, const char *statement)
 	ListCell   *lc;
 
 	if (!utility_is_ours(stmt->accessMethod))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot forecast an index of access method \"%s\"",
-						stmt->accessMethod),
-				 errhint("ptsort builds only btree and GiST indexes.")));
+		(void) get_index_am_oid(stmt->accessMethod, false);
 	foreach(lc, tables)
 	{
 		ForecastItem *item = palloc0(sizeof(ForecastItem));

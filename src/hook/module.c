@@ -23,6 +23,7 @@
 #include "query/sortnode.h"
 #include "query/sortreport.h"
 #include "text/text_rank.h"
+#include "util.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/tuplestore.h"
@@ -177,16 +178,16 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BuildReport *report,
 		Int64GetDatum(sort->tuples),
 		Int64GetDatum(sort->runs),
 		Int64GetDatum(sort->run_bytes),
-		Float8GetDatum(stats->fill_ms),
-		Float8GetDatum(sort->sort_ms),
-		Float8GetDatum(sort->run_ms),
-		Float8GetDatum(stats->read_ms),
+		Float8GetDatum(pt_round(stats->fill_ms)),
+		Float8GetDatum(pt_round(sort->sort_ms)),
+		Float8GetDatum(pt_round(sort->run_ms)),
+		Float8GetDatum(pt_round(stats->read_ms)),
 		Int64GetDatum(sort->comparisons),
 		Int64GetDatum(slot->pages),
 		Int64GetDatum(stats->wal_bytes),
 		Int64GetDatum(sort->peak_memory),
 		Int64GetDatum(sort->temp_bytes),
-		Float8GetDatum(slot->paused_ms)
+		Float8GetDatum(pt_round(slot->paused_ms))
 	};
 	bool		nulls[lengthof(values)] = {
 		[1] = participant < 0,
@@ -285,8 +286,8 @@ ptsort_last_sort(PG_FUNCTION_ARGS)
 			CStringGetTextDatum(ptsort_method_name(stats->method)),
 			Int64GetDatum(stats->runs),
 			Int64GetDatum(stats->comparisons),
-			Float8GetDatum(stats->sort_ms),
-			Float8GetDatum(stats->run_ms),
+			Float8GetDatum(pt_round(stats->sort_ms)),
+			Float8GetDatum(pt_round(stats->run_ms)),
 			Int64GetDatum(stats->peak_memory),
 			Int64GetDatum(stats->temp_bytes)
 		};

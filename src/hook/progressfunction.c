@@ -15,6 +15,7 @@
 #include "limit/estimate.h"
 #include "limit/publish.h"
 #include "miscadmin.h"
+#include "util.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
@@ -60,7 +61,7 @@ add_float(Row *row, double value)
 	if (value < 0)
 		add_null(row);
 	else
-		add(row, Float8GetDatum(value));
+		add(row, Float8GetDatum(pt_round(value)));
 }
 
 static void

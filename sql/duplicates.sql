@@ -1,0 +1,102 @@
+-- ptsort_duplicates(): the rows with equal keys of a unique index.  The function
+-- reads the table, not the index, which may be in any disorder.
+CREATE SCHEMA duplicates;
+SET search_path = duplicates, public;
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS ptsort SCHEMA public;
+LOAD 'ptsort_test';
+-- 3 rows for each of 40 keys, 2 for each of 10, and 9,850 keys with one row
+CREATE TABLE t AS SELECT CASE WHEN g <= 120 THEN g % 40 WHEN g <= 140 THEN 100 + g % 10 ELSE g END AS a,
+	'name ' || CASE WHEN g % 5 = 0 THEN g % 1000 ELSE g END AS b, NULLIF(g % 2500, 0) AS c
+FROM generate_series(1, 9990) g;
+-- Makes a unique index that is not: each of its rows is an equal one's
+-- neighbour, or somewhere else.
+CREATE FUNCTION pretend(index text, keys text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE INDEX %I ON t (%s', index, keys);
+	UPDATE pg_index SET indisunique = true WHERE indexrelid = index::regclass;
+END $$;
+-- Compares the result with GROUP BY: groups, rows, and rows of the largest group
+CREATE FUNCTION compared(index regclass, keys text, filter text DEFAULT 'true')
+RETURNS TABLE (groups int8, "rows" int8, largest int8, same bool) LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('WITH expected AS (SELECT array_agg(ctid ORDER BY ctid) AS tids FROM t
+		WHERE %2$s GROUP BY %1$s HAVING count(*) > 1),
+	found AS (SELECT array_agg(ctid ORDER BY ctid) AS tids, min(rows_with_equal_keys) = count(*) AS counted
+		FROM ptsort_duplicates(%3$L) WHERE "table" = ''t''::regclass GROUP BY keys)
+	SELECT count(*), sum(cardinality(tids))::int8, max(cardinality(tids))::int8,
+		bool_and(counted) AND NOT EXISTS (SELECT tids FROM found EXCEPT SELECT tids FROM expected)
+			AND NOT EXISTS (SELECT tids FROM expected EXCEPT SELECT tids FROM found)
+	FROM found', keys, filter, index);
+END $$;
+SELECT pretend('t_a', 'a)');
+SELECT * FROM compared('t_a', 'a');
+SELECT pretend('t_b', 'b COLLATE "en_US" DESC) INCLUDE (a)');
+SELECT * FROM compared('t_b', 'b');
+SELECT pretend('t_expr', '(a / 2), left(b, 6)) WHERE a > 3');
+SELECT * FROM compared('t_expr', 'a / 2, left(b, 6)', 'a > 3');
+SELECT pretend('t_c', 'c)');
+SELECT * FROM compared('t_c', 'c', 'c IS NOT NULL');
+UPDATE pg_index SET indnullsnotdistinct = true WHERE indexrelid = 't_c'::regclass;
+SELECT * FROM compared('t_c', 'c');
+-- in files
+SET maintenance_work_mem = '1MB';
+SET ptsort_test.spill_entries = 500;
+SELECT * FROM compared('t_b', 'b');
+RESET ptsort_test.spill_entries;
+RESET maintenance_work_mem;
+SELECT * FROM ptsort_duplicates('t_a') LIMIT 4;
+SELECT keys FROM ptsort_duplicates('t_expr') LIMIT 1;
+-- by the equality of the operator class, not that of the type
+CREATE FUNCTION compare_tens(int, int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT pg_catalog.btint4cmp($1 / 10, $2 / 10)';
+CREATE FUNCTION tens_eq(int, int) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT $1 / 10 = $2 / 10';
+CREATE OPERATOR === (FUNCTION = tens_eq, LEFTARG = int, RIGHTARG = int);
+CREATE OPERATOR CLASS tens FOR TYPE int USING btree AS OPERATOR 3 ===, FUNCTION 1 compare_tens(int, int);
+SELECT pretend('t_tens', 'a tens) WHERE a BETWEEN 9000 AND 9024');
+SELECT ctid IS NOT NULL AS row, rows_with_equal_keys, keys FROM ptsort_duplicates('t_tens') WHERE keys IN ('(a)=(9000)', '(a)=(9020)');
+-- a build that failed leaves an index that is not valid
+\set VERBOSITY sqlstate
+CREATE UNIQUE INDEX CONCURRENTLY t_invalid ON t (a);
+\set VERBOSITY default
+SELECT indisvalid FROM pg_index WHERE indexrelid = 't_invalid'::regclass;
+SELECT count(*) FROM ptsort_duplicates('t_invalid');
+-- The rows of the own transaction in a deferrable constraint are not compared
+-- yet.  Other rows count.
+CREATE TABLE later (a int, b int, CONSTRAINT later_a UNIQUE (a) DEFERRABLE INITIALLY DEFERRED);
+INSERT INTO later SELECT g, g FROM generate_series(1, 3000) g;
+BEGIN;
+INSERT INTO later VALUES (5, 0), (7, 0), (7, 1);
+UPDATE later SET b = 0 WHERE a = 9;
+SELECT problems FROM ptsort_check('later_a', true);
+SELECT * FROM ptsort_duplicates('later_a');
+ROLLBACK;
+UPDATE pg_index SET indisunique = false WHERE indexrelid = 'later_a'::regclass;
+INSERT INTO later VALUES (5, 0);
+UPDATE pg_index SET indisunique = true WHERE indexrelid = 'later_a'::regclass;
+SELECT duplicates FROM ptsort_check('later_a');
+BEGIN;
+UPDATE later SET b = 1 WHERE a = 5 AND b = 0;
+SELECT duplicates FROM ptsort_check('later_a', true);
+ROLLBACK;
+-- errors, and who sees the keys
+SELECT * FROM ptsort_duplicates(NULL);
+CREATE INDEX t_plain ON t (a);
+SELECT * FROM ptsort_duplicates('t_plain');
+SELECT * FROM ptsort_duplicates('t');
+CREATE ROLE regress_duplicates;
+GRANT USAGE ON SCHEMA duplicates TO regress_duplicates;
+SET ROLE regress_duplicates;
+SELECT * FROM ptsort_duplicates('t_a');
+RESET ROLE;
+ALTER TABLE t OWNER TO regress_duplicates;
+SET ROLE regress_duplicates;
+SELECT count(*), count(keys) FROM ptsort_duplicates('t_a');
+REVOKE SELECT ON t FROM regress_duplicates;
+SELECT count(*), count(keys) FROM ptsort_duplicates('t_a');
+GRANT SELECT ON t TO regress_duplicates;
+ALTER TABLE t ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+SELECT count(*), count(keys) FROM ptsort_duplicates('t_a');
+RESET ROLE;
+SELECT count(*), count(keys) FROM ptsort_duplicates('t_a');
+DROP SCHEMA duplicates CASCADE;
+DROP ROLE regress_duplicates;
