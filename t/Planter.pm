@@ -9,16 +9,16 @@ package Planter;
 use strict;
 use warnings;
 use Exporter 'import';
+use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(plant planted_dependencies caught);
+our @EXPORT = qw(plant unplant_same planted_dependencies caught);
 
 # The functions below belong to the planter's session only.
 my $tools = q{
 SET search_path = pg_catalog;
 SET check_function_bodies = off;
 SET client_min_messages = warning;
-\timing on
 
 -- Types that a function of PL/pgSQL can take or return
 CREATE FUNCTION pg_temp.usable(type oid) RETURNS bool LANGUAGE sql STABLE AS $$
@@ -89,7 +89,7 @@ END $$;
 my $functions = q{
 -- The same function
 INSERT INTO plan SELECT oid, proname, types, ARRAY(SELECT generate_subscripts(types, 1)) FROM sources
-WHERE (SELECT bool_and(pg_temp.usable(t)) FROM unnest(types) t) IS NOT FALSE AND NOT (own AND NOT :own);
+WHERE (SELECT bool_and(pg_temp.usable(t)) FROM unnest(types) t) IS NOT FALSE;
 
 -- Arguments of all types that cast to the function's without being asked, and of
 -- text, which an untyped literal prefers: all arguments of a function of one or
@@ -123,20 +123,21 @@ FROM sources s, common a, common b WHERE provariadic = '"any"'::regtype AND (a.o
 INSERT INTO plan SELECT s.oid, proname, types[:pronargs - 1] || typarray, ARRAY(SELECT generate_subscripts(types, 1))
 FROM sources s, common WHERE provariadic = '"any"'::regtype ON CONFLICT DO NOTHING;
 
--- Each subset of the arguments that have defaults, also with text first
+-- Each subset of the arguments that have defaults, also with text first: calls
+-- may name them
 INSERT INTO plan
 SELECT s.oid, proname, new, kept
 FROM sources s, generate_series(0, (1 << pronargdefaults) - 2) mask,
 	LATERAL (SELECT coalesce(array_agg(type ORDER BY n), '{}') AS new, coalesce(array_agg(n ORDER BY n), '{}')::int[] AS kept
 		FROM unnest(types) WITH ORDINALITY u (type, n)
 		WHERE n <= pronargs - pronargdefaults OR mask & (1 << (pronargs - n)::int) <> 0) k
-WHERE pronargdefaults > 0 AND (SELECT bool_and(pg_temp.usable(t)) FROM unnest(types) t) ON CONFLICT DO NOTHING;
+WHERE pronargdefaults > 0 AND (SELECT bool_and(pg_temp.usable(t)) FROM unnest(types) t)
+ORDER BY mask DESC ON CONFLICT DO NOTHING;	-- prefers the first arguments
 INSERT INTO plan
 SELECT source, proname, ARRAY['text'::regtype::oid] || types[2:], kept FROM plan
 WHERE kept[1] = 1 AND proname ~ '^ptsort_' ON CONFLICT DO NOTHING;
 
-SELECT count(pg_temp.plant_function(plan)) FROM plan WHERE NOT EXISTS
-	(SELECT FROM sources s WHERE s.proname = plan.proname AND s.types = plan.types AND own AND NOT :own);
+SELECT count(pg_temp.plant_function(plan)) FROM plan;
 };
 
 my $operators = q{
@@ -165,6 +166,13 @@ BEGIN
 END $$;
 };
 
+# What ptsort's functions cannot be created beside
+$operators .= q{
+CREATE TABLE public.planted_same AS
+SELECT p.oid::regprocedure::text AS called FROM pg_proc p JOIN sources s USING (proname)
+WHERE p.pronamespace = 'public'::regnamespace AND own AND s.types = ARRAY(SELECT unnest(proargtypes));
+};
+
 # Types, relations and collations come last: the rules above name the server's.
 my $others = q{
 DO $$
@@ -181,24 +189,79 @@ BEGIN
 		EXECUTE format('CREATE VIEW public.%1$I AS SELECT * FROM pg_catalog.%1$I WHERE public.planted_row()', name);
 	END LOOP;
 	FOR name IN SELECT collname FROM pg_collation WHERE collnamespace = 'pg_catalog'::regnamespace AND collname !~ '-x-icu$' AND
+		collencoding IN (-1, pg_char_to_encoding(getdatabaseencoding())) AND
 		collprovider <> 'd' LOOP
 		EXECUTE format('CREATE COLLATION public.%1$I FROM pg_catalog.%1$I', name);
 	END LOOP;
 END $$;
 };
 
-# Plants in the schema public of a database, as a role.  With $own, also
-# functions with the names and the arguments of ptsort's, with which ptsort could
-# not be created in the schema.  The extension must exist meanwhile.
+# Plants in the schema public of a database, as a role.  Another schema must
+# hold the extension meanwhile, so that the rules see its functions.
 sub plant
 {
-	my ($node, $database, $role, $own) = @_;
-	my ($ret, $out, $err) = $node->psql($database, join("\n", "\\set own " . ($own ? 'true' : 'false'), 'BEGIN;', $tools, $functions, $operators, $others,
-			"SELECT count(*) FROM pg_proc WHERE proowner = '$role'::regrole; COMMIT;"),
+	my ($node, $database, $role) = @_;
+	my ($ret, $out, $err) = $node->psql($database,
+		join("\n", 'BEGIN;', $tools, $functions, $operators, $others, "SELECT count(*) FROM pg_proc WHERE proowner = '$role'::regrole; COMMIT;"),
 		on_error_stop => 1, extra_params => [ '-U', $role ]);
-	is($err, '', "planted in $database");
-	cmp_ok(($out =~ /(\d+)\s*\z/)[0] // 0, '>', 5000, '... thousands of functions') ; diag($out);
+	is($err, '', "$role plants in $database");
+	cmp_ok(($out =~ /(\d+)\s*\z/)[0] // 0, '>', 10000, 'thousands of functions');
 	return;
+}
+
+# Removes the functions whose names and arguments are those of ptsort's: with
+# them, ptsort cannot be created in the same schema.
+sub unplant_same
+{
+	my ($node, $database) = @_;
+	return $node->safe_psql($database, q{
+SET search_path = pg_catalog;
+DO $$
+DECLARE
+	f text;
+BEGIN
+	FOR f IN SELECT called FROM public.planted_same LOOP
+		EXECUTE 'DROP FUNCTION ' || f;
+	END LOOP;
+END $$;
+DROP TABLE public.planted_same});
+}
+
+# Returns what depends on an object of the role, except the role's own objects.
+sub planted_dependencies
+{
+	my ($role) = @_;
+	return qq{
+SET search_path = pg_catalog;
+SELECT concat(pg_describe_object(d.classid, d.objid, 0), ': ', pg_describe_object(d.refclassid, d.refobjid, 0))
+FROM pg_depend d
+WHERE refclassid NOT IN ('pg_namespace'::regclass, 'pg_extension'::regclass) AND EXISTS (SELECT FROM pg_shdepend s WHERE s.refobjid = '$role'::regrole AND s.deptype = 'o' AND
+		s.dbid = (SELECT b.oid FROM pg_database b WHERE b.datname = current_database()) AND
+		s.classid = d.refclassid AND s.objid = d.refobjid) AND
+	CASE d.classid
+	WHEN 'pg_proc'::regclass THEN (SELECT p.proowner FROM pg_proc p WHERE p.oid = d.objid)
+	WHEN 'pg_class'::regclass THEN (SELECT c.relowner FROM pg_class c WHERE c.oid = d.objid)
+	WHEN 'pg_rewrite'::regclass THEN (SELECT c.relowner FROM pg_rewrite r
+		JOIN pg_class c ON c.oid = r.ev_class WHERE r.oid = d.objid)
+	WHEN 'pg_attrdef'::regclass THEN 0
+	END <> '$role'::regrole
+ORDER BY 1};
+}
+
+# Returns what planted objects reported since position $offset of the log,
+# except reports of calls as one of the roles @harmless.
+sub caught
+{
+	my ($node, $offset, @harmless) = @_;
+	my $log = PostgreSQL::Test::Utils::slurp_file($node->logfile, $offset);
+	my %harmless = map { $_ => 1 } @harmless;
+	my %caught;
+
+	while ($log =~ /LOG:  planted: (.*), as (\S+)$/mg)
+	{
+		$caught{"$1, as $2"} = 1 unless $harmless{$2};
+	}
+	return join "\n", sort keys %caught;
 }
 
 1;
