@@ -91,23 +91,18 @@ my $functions = q{
 INSERT INTO plan SELECT oid, proname, types, ARRAY(SELECT generate_subscripts(types, 1)) FROM sources
 WHERE (SELECT bool_and(pg_temp.usable(t)) FROM unnest(types) t) IS NOT FALSE;
 
--- Arguments of all types that cast to the function's without being asked, and of
--- text, which an untyped literal prefers: all arguments of a function of one or
--- two, otherwise one at a time
+-- One argument of a type that casts to the function's without being asked, or of
+-- text, which an untyped literal prefers; and all arguments of text
 CREATE TEMP TABLE casts AS
 SELECT casttarget AS target, castsource AS type FROM pg_cast WHERE castcontext = 'i'
-UNION SELECT oid, 'text'::regtype FROM pg_type WHERE typtype <> 'p' AND typcategory <> 'S' AND pg_temp.usable(oid)
-UNION SELECT oid, oid FROM pg_type WHERE pg_temp.usable(oid);
+UNION SELECT oid, 'text'::regtype FROM pg_type WHERE typtype <> 'p' AND typcategory <> 'S' AND pg_temp.usable(oid);
 CREATE INDEX ON casts (target);
 ANALYZE casts;
-INSERT INTO plan SELECT s.oid, proname, ARRAY[type], ARRAY[1] FROM sources s JOIN casts ON target = types[1]
-WHERE free AND pronargs = 1 AND type <> types[1] ON CONFLICT DO NOTHING;
-INSERT INTO plan SELECT s.oid, proname, ARRAY[a.type, b.type], ARRAY[1, 2]
-FROM sources s JOIN casts a ON a.target = types[1] JOIN casts b ON b.target = types[2]
-WHERE free AND pronargs = 2 AND ARRAY[a.type, b.type] <> types ON CONFLICT DO NOTHING;
 INSERT INTO plan SELECT s.oid, proname, types[:n - 1] || type || types[n + 1:], ARRAY(SELECT generate_subscripts(types, 1))
 FROM sources s, generate_series(1, pronargs) n, LATERAL (SELECT type FROM casts WHERE target = types[n] AND type <> target) c
-WHERE free AND pronargs > 2 AND (SELECT bool_and(pg_temp.usable(t)) FROM unnest(types) t) ON CONFLICT DO NOTHING;
+WHERE free AND (SELECT bool_and(pg_temp.usable(t)) FROM unnest(types) t) ON CONFLICT DO NOTHING;
+INSERT INTO plan SELECT s.oid, proname, array_fill('text'::regtype::oid, ARRAY[pronargs]), ARRAY(SELECT generate_subscripts(types, 1))
+FROM sources s WHERE free AND pronargs > 1 AND '"any"'::regtype <> ALL (types) ON CONFLICT DO NOTHING;
 
 -- Each common type instead of "any", anyelement and the like
 INSERT INTO plan SELECT s.oid, proname, new, ARRAY(SELECT generate_subscripts(types, 1))
