@@ -272,5 +272,19 @@ foreach my $document ("$top/README.md", sort glob "$top/doc/*.md")
 		is(wrong($block), '', "$name:$line") if $kind eq 'sql';
 	}
 }
+
+# The script that documents name is safe wherever the extension is.
+{
+	planted_database('mydb');
+	unplant_same($node, 'mydb');
+	$node->safe_psql('mydb', 'CREATE EXTENSION ptsort SCHEMA public');
+	my $offset = log_end($node);
+	my ($out, $err);
+	my $ok = IPC::Run::run([ "$top/contrib/collations/collations.py", 'digests', '-h', $node->host, '-p', $node->port, '-d', 'mydb' ],
+		'<', \undef, '>', \$out, '2>', \$err);
+	is("$ok$err", '1', 'collations.py digests');
+	like($out, qr/^collation\t/m, '... prints collations');
+	is(caught($node, $offset), '', '... nothing planted ran');
+}
 $node->stop;
 done_testing();
