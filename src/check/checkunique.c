@@ -45,9 +45,15 @@ is_visible(CheckIndex *self, ItemPointer tid)
 	fetch = pt_index_fetch_begin(self->heap);
 	slot = table_slot_create(self->heap, NULL);
 	visible = table_index_fetch_tuple(fetch, tid, snapshot, slot, &again,
-									  NULL) &&
-		!TransactionIdIsCurrentTransactionId(DatumGetTransactionId(
-			slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull)));
+									  NULL);
+	if (visible)
+	{
+		Datum		xmin = slot_getsysattr(slot,
+										   MinTransactionIdAttributeNumber,
+										   &isnull);
+
+		visible = !TransactionIdIsCurrentTransactionId(DatumGetTransactionId(xmin));
+	}
 	table_index_fetch_end(fetch);
 	ExecDropSingleTupleTableSlot(slot);
 	return visible;
