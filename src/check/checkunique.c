@@ -38,6 +38,7 @@ is_visible(CheckIndex *self, ItemPointer tid)
 	bool		again = false;
 	bool		isnull;
 	bool		visible;
+	Datum		xmin = (Datum) 0;
 
 	if (self->index->rd_index->indimmediate ||
 		self->heap->rd_rel->relam != HEAP_TABLE_AM_OID)
@@ -47,16 +48,11 @@ is_visible(CheckIndex *self, ItemPointer tid)
 	visible = table_index_fetch_tuple(fetch, tid, snapshot, slot, &again,
 									  NULL);
 	if (visible)
-	{
-		Datum		xmin = slot_getsysattr(slot,
-										   MinTransactionIdAttributeNumber,
-										   &isnull);
-
-		visible = !TransactionIdIsCurrentTransactionId(DatumGetTransactionId(xmin));
-	}
+		xmin = slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull);
 	table_index_fetch_end(fetch);
 	ExecDropSingleTupleTableSlot(slot);
-	return visible;
+	return visible &&
+		!TransactionIdIsCurrentTransactionId(DatumGetTransactionId(xmin));
 }
 
 static int
