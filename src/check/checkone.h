@@ -70,8 +70,7 @@ extern void checkone_close(CheckTarget * target);
 extern const char *checkone_reason(CheckState state, int *sqlstate);
 
 /* checkone_refuse raises the error for such a state. */
-extern void checkone_refuse(Oid index_id, CheckState state)
-			pg_attribute_noreturn();
+extern void checkone_refuse(Oid index_id, CheckState state);
 
 /* checkone_run checks an index (checkindex_run), and reports the progress. */
 extern void checkone_run(const CheckTarget * target,
