@@ -69,6 +69,24 @@ SAVEPOINT s;
 SELECT problems, participants FROM ptsort_check('t_word', true, 1);
 ROLLBACK TO s;
 COMMIT}), "0|2\n0|2", 'in a transaction');
-check_nothing_left($node, 'the end', $segments);
+
+# A damaged page of the table: the error names the table.
+$node->safe_psql('postgres', 'CREATE TABLE damaged AS SELECT g AS a FROM generate_series(1, 60000) g; CREATE INDEX damaged_a ON damaged (a)');
+my $path = $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('damaged')");
+$node->restart;
+open my $file, '+<:raw', $path or die "$path: $!";
+seek $file, 20 * 8192 + 12, 0;    # pd_lower
+print $file pack 'S', 65535;
+close $file or die "$path: $!";
+my $damage = qr/could not read table "damaged": invalid page in block 20 of relation "?base/;
+foreach my $workers (0, 2)
+{
+	my ($out, $err) = try_sql($node, "SELECT ptsort_check('damaged_a', true, $workers)");
+	like(error_of($err), qr/^ERROR:  XX001: $damage/m, "a damaged page of the table, $workers workers");
+	like($node->safe_psql('postgres', "SELECT index, problems, details[1] FROM ptsort_check_indexes('{damaged_a,t_word}', true, $workers) ORDER BY 1"),
+		qr/^t_word\|0\|\ndamaged_a\|\|not checked: $damage/, '... and the result of several checks');
+}
+is($node->safe_psql('postgres', "SELECT problems FROM ptsort_check('damaged_a')"), 0, '... the index itself is sound');
+check_nothing_left($node, 'the end');
 $node->stop;
 done_testing();

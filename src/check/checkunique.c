@@ -38,6 +38,7 @@ is_visible(CheckIndex *self, ItemPointer tid)
 	bool		again = false;
 	bool		isnull;
 	bool		visible;
+	Datum		xmin = (Datum) 0;
 
 	if (self->index->rd_index->indimmediate ||
 		self->heap->rd_rel->relam != HEAP_TABLE_AM_OID)
@@ -45,12 +46,13 @@ is_visible(CheckIndex *self, ItemPointer tid)
 	fetch = pt_index_fetch_begin(self->heap);
 	slot = table_slot_create(self->heap, NULL);
 	visible = table_index_fetch_tuple(fetch, tid, snapshot, slot, &again,
-									  NULL) &&
-		!TransactionIdIsCurrentTransactionId(DatumGetTransactionId(
-			slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull)));
+									  NULL);
+	if (visible)
+		xmin = slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull);
 	table_index_fetch_end(fetch);
 	ExecDropSingleTupleTableSlot(slot);
-	return visible;
+	return visible &&
+		!TransactionIdIsCurrentTransactionId(DatumGetTransactionId(xmin));
 }
 
 static int

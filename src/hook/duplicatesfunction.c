@@ -47,7 +47,7 @@ typedef struct Search
 	ItemPointerData *tids;
 	int64		n;
 	int64		room;
-} Search;
+}			Search;
 
 /* IndexBuildCallback */
 static void
@@ -59,7 +59,7 @@ put_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 
 /* Returns a sort of the index tuples of all visible rows. */
 static PtSort *
-sort_rows(const CheckTarget *target)
+sort_rows(const CheckTarget * target)
 {
 	PtSortOptions options = {.budget = (int64) maintenance_work_mem * 1024};
 	PtSort	   *sort = variant_begin_index(target->heap, target->index, false,
@@ -81,7 +81,7 @@ sort_rows(const CheckTarget *target)
 
 /* Returns the description of a tuple's key columns, or NULL. */
 static char *
-describe_keys(const Search *self)
+describe_keys(const Search * self)
 {
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
@@ -95,7 +95,7 @@ describe_keys(const Search *self)
 
 /* End a group: add its rows to the result, unless there is only one. */
 static void
-end_group(Search *self)
+end_group(Search * self)
 {
 	char	   *keys = self->n > 1 ? describe_keys(self) : NULL;
 	bool		nulls[] = {false, false, false, keys == NULL};
@@ -118,7 +118,7 @@ end_group(Search *self)
 
 /* True if a tuple's keys equal those of the group. */
 static bool
-belongs(const Search *self, IndexTuple tuple)
+belongs(const Search * self, IndexTuple tuple)
 {
 	bool		equal_nulls;
 
@@ -130,7 +130,7 @@ belongs(const Search *self, IndexTuple tuple)
 }
 
 static void
-add_tuple(Search *self, IndexTuple tuple)
+add_tuple(Search * self, IndexTuple tuple)
 {
 	if (!belongs(self, tuple))
 	{
@@ -149,7 +149,7 @@ add_tuple(Search *self, IndexTuple tuple)
 }
 
 static void
-find_duplicates(const CheckTarget *target, ReturnSetInfo *result)
+find_duplicates(const CheckTarget * target, ReturnSetInfo *result)
 {
 	Oid			table = RelationGetRelid(target->heap);
 	Oid			caller = target->caller.user;
