@@ -65,7 +65,7 @@ BEGIN
 	FROM (SELECT CASE WHEN p.kept[i] = cardinality(s.types) AND s.provariadic <> 0 AND t.typarray = 0 AND t.typelem <> 0 AND i = cardinality(p.types)
 				THEN 'VARIADIC' END AS mode,
 			(SELECT s.proargnames[m.n] FROM unnest(s.modes) WITH ORDINALITY m (mode, n)
-				WHERE m.mode IN ('i', 'v', 'b') ORDER BY m.n OFFSET p.kept[i] - 1 LIMIT 1) AS name,
+				WHERE m.mode IN ('i', 'v', 'b') AND p.kept[i] IS DISTINCT FROM p.kept[i - 1] ORDER BY m.n OFFSET p.kept[i] - 1 LIMIT 1) AS name,
 			format_type(p.types[i], NULL) AS type, i AS place
 		FROM generate_subscripts(p.types, 1) i JOIN pg_type t ON t.oid = p.types[i]
 		UNION ALL
