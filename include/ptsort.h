@@ -424,10 +424,13 @@ ptsort_api(void)
 
 	if (unlikely(api == NULL))
 	{
-		PtSortGetApi get = (PtSortGetApi)
-			load_external_function("$libdir/ptsort", "ptsort_get_api",
-								   true, NULL);
+		void	   *address = load_external_function("$libdir/ptsort",
+													 "ptsort_get_api", true,
+													 NULL);
+		PtSortGetApi get;
 
+		/* ISO C does not convert it to a pointer to a function */
+		memcpy(&get, &address, sizeof(get));
 		api = get(PTSORT_API_VERSION, sizeof(PtSortApi));
 	}
 	return api;

@@ -235,8 +235,8 @@ typedef struct PtParallelResult
 	int			participants;	/* number of processes that put tuples */
 	int			workers_planned;	/* requested, within the server's limits */
 	int			workers_launched;
-	PtParallelStats stats[FLEXIBLE_ARRAY_MEMBER];	/* workers_launched + 1,
-													 * by participant number */
+	/* workers_launched + 1 elements, by participant number */
+	__extension__ PtParallelStats stats[FLEXIBLE_ARRAY_MEMBER];
 } PtParallelResult;
 
 /*

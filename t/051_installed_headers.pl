@@ -107,7 +107,7 @@ sub compile
 sub compile_all
 {
 	my @command = @_;
-	my @warnings = qw(-Wall -Wextra -Werror -Wno-unused-parameter);
+	my @warnings = qw(-Wall -Wextra -Wpedantic -Werror -Wno-unused-parameter);
 	my $all = join '',
 	  map { "#include \"extension/ptsort/$_\"\n" } reverse @headers;
 

@@ -28,9 +28,22 @@ import changes
 
 TITLE = "# ptsort: collations, format 1"
 
+# Users may have created functions and operators in the schemas of the
+# search_path, also in that of the extension.
+SETTINGS_SQL = """
+SET client_encoding = 'UTF8';
+SET client_min_messages = warning;
+SET search_path = pg_catalog;
+SELECT coalesce((SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
+    WHERE extname = 'ptsort'), 'public') AS schema \\gset
+"""
+
+DIGEST_SQL = """:"schema".ptsort_collation_digest(%s::regcollation)"""
+DIGEST_OF_C_SQL = DIGEST_SQL % """'"C"'"""
+
 # The digest of "C" identifies the format of all digests.
-FORMAT_SQL = """
-SELECT current_setting('server_encoding'), ptsort_collation_digest('pg_catalog."C"')
+FORMAT_SQL = f"""
+SELECT current_setting('server_encoding'), {DIGEST_OF_C_SQL}
 """
 
 # The C library's collations in UTF-8, except "C" itself, and the locale's name
@@ -43,7 +56,7 @@ LOCALE_SQL = """regexp_replace(collcollate, '\\.[^@]*', CASE WHEN collcollate ~ 
 # therefore to_jsonb.
 DIGESTS_SQL = f"""
 SELECT CASE collprovider WHEN 'c' THEN 'libc' ELSE 'icu' END, locale,
-    coalesce(pg_collation_actual_version(oid), ''), coalesce(ptsort_collation_digest(oid), '')
+    coalesce(pg_collation_actual_version(oid), ''), coalesce({DIGEST_SQL % 'oid'}, '')
 FROM (SELECT DISTINCT ON (collprovider, locale COLLATE "C") *
     FROM (SELECT c.oid, collprovider, collname, CASE collprovider WHEN 'c' THEN {LOCALE_SQL}
             ELSE coalesce(to_jsonb(c) ->> 'colllocale', to_jsonb(c) ->> 'colliculocale') END AS locale
@@ -58,8 +71,8 @@ SELECT oid::regcollation FROM pg_collation WHERE {LIBC_SQL} AND {LOCALE_SQL} = '
 """
 
 # The function loads ptsort, whose sort is faster than the server's.
-CHARACTERS_SQL = """
-SELECT ptsort_collation_digest('pg_catalog."C"') \\g /dev/null
+CHARACTERS_SQL = f"""
+SELECT {DIGEST_OF_C_SQL} \\g /dev/null
 SET ptsort.sort = 'text';
 SELECT c FROM generate_series(1, 1114111) c WHERE c NOT BETWEEN 55296 AND 57343 ORDER BY chr(c) COLLATE %s
 """
@@ -73,15 +86,14 @@ def query(options, sql):
     """The rows that psql prints, as lists of strings."""
     command = ["psql", "-X", "-A", "-t", "-q", "-F", "\t", "-v", "ON_ERROR_STOP=1",
                *options, "-f", "-"]
-    settings = "SET client_encoding = 'UTF8'; SET client_min_messages = warning;"
     try:
-        result = subprocess.run(command, input=settings + sql + ";", capture_output=True,
+        result = subprocess.run(command, input=SETTINGS_SQL + sql + ";", capture_output=True,
                                 encoding="utf-8", check=False)
     except OSError as error:
         raise Trouble(f"could not run psql: {error.strerror}") from error
     if result.returncode != 0:
         message = result.stderr.strip()
-        if "function ptsort_collation_digest" in message:
+        if ".ptsort_collation_digest(regcollation)" in message:
             message += "\nThe database needs ptsort 1.2.0 or later: CREATE EXTENSION ptsort"
         raise Trouble(message)
     return [line.split("\t") for line in result.stdout.splitlines()]
