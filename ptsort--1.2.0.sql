@@ -138,7 +138,7 @@ CREATE FUNCTION ptsort_duplicates(
 	index pg_catalog.regclass,
 	OUT "table" pg_catalog.regclass,
 	OUT ctid pg_catalog.tid,
-	OUT rows_with_equal_keys pg_catalog.int8,
+	OUT group_number pg_catalog.int8,
 	OUT keys pg_catalog.text)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME', 'ptsort_duplicates'

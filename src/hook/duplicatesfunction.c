@@ -24,7 +24,6 @@
 #include "team/heapscan.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
@@ -35,7 +34,7 @@ extern PGDLLEXPORT Datum ptsort_duplicates(PG_FUNCTION_ARGS);
 
 PG_FUNCTION_INFO_V1(ptsort_duplicates);
 
-/* Search: the rows of a group with equal keys, so far. */
+/* Search: the state of the search in the sorted rows. */
 typedef struct Search
 {
 	ReturnSetInfo *result;
@@ -43,10 +42,9 @@ typedef struct Search
 	Relation	index;
 	PtSortKey  *key;
 	bool		shows_keys;		/* the caller may read the table */
-	IndexTuple	first;			/* a copy */
-	ItemPointerData *tids;
-	int64		n;
-	int64		room;
+	IndexTuple	last;			/* a copy of the last row's tuple, or NULL */
+	bool		in_group;		/* the last row's keys equal those before it */
+	int64		groups;			/* with equal keys, so far */
 }			Search;
 
 /* IndexBuildCallback */
@@ -79,73 +77,61 @@ sort_rows(const CheckTarget * target)
 	return sort;
 }
 
-/* Returns the description of a tuple's key columns, or NULL. */
-static char *
-describe_keys(const Search * self)
+/* Add a row of the current group to the result. */
+static void
+put_duplicate(const Search * self, IndexTuple tuple)
 {
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
+	char	   *keys = NULL;
 
-	if (!self->shows_keys)
-		return NULL;
-	index_deform_tuple(self->first, RelationGetDescr(self->index), values,
-					   isnull);
-	return BuildIndexValueDescription(self->index, values, isnull);
-}
-
-/* End a group: add its rows to the result, unless there is only one. */
-static void
-end_group(Search * self)
-{
-	char	   *keys = self->n > 1 ? describe_keys(self) : NULL;
-	bool		nulls[] = {false, false, false, keys == NULL};
-
-	for (int64 i = 0; i < self->n && self->n > 1; i++)
+	if (self->shows_keys)
 	{
-		Datum		values[] = {
-			ObjectIdGetDatum(RelationGetRelid(self->heap)),
-			PointerGetDatum(&self->tids[i]),
-			Int64GetDatum(self->n),
-			keys == NULL ? (Datum) 0 : CStringGetTextDatum(keys)
-		};
-
-		CHECK_FOR_INTERRUPTS();
-		tuplestore_putvalues(self->result->setResult, self->result->setDesc,
-							 values, nulls);
+		index_deform_tuple(tuple, RelationGetDescr(self->index), values,
+						   isnull);
+		keys = BuildIndexValueDescription(self->index, values, isnull);
 	}
-	self->n = 0;
+	values[0] = ObjectIdGetDatum(RelationGetRelid(self->heap));
+	values[1] = PointerGetDatum(&tuple->t_tid);
+	values[2] = Int64GetDatum(self->groups);
+	values[3] = keys == NULL ? (Datum) 0 : CStringGetTextDatum(keys);
+	memset(isnull, false, sizeof(isnull));
+	isnull[3] = keys == NULL;
+	tuplestore_putvalues(self->result->setResult, self->result->setDesc,
+						 values, isnull);
 }
 
-/* True if a tuple's keys equal those of the group. */
+/* True if a tuple's keys equal those of the last tuple. */
 static bool
-belongs(const Search * self, IndexTuple tuple)
+equals_last(const Search * self, IndexTuple tuple)
 {
 	bool		equal_nulls;
 
-	return self->n > 0 &&
+	return self->last != NULL &&
 		variant_compare_columns(RelationGetDescr(self->index),
 								self->key->support, self->key->ncolumns,
-								self->first, tuple, &equal_nulls) == 0 &&
+								self->last, tuple, &equal_nulls) == 0 &&
 		(!equal_nulls || self->index->rd_index->indnullsnotdistinct);
 }
 
+/* Look at the next tuple in the order of the keys. */
 static void
-add_tuple(Search * self, IndexTuple tuple)
+next_tuple(Search * self, IndexTuple tuple)
 {
-	if (!belongs(self, tuple))
+	bool		equal = equals_last(self, tuple);
+
+	CHECK_FOR_INTERRUPTS();
+	if (equal && !self->in_group)
 	{
-		end_group(self);
-		if (self->first != NULL)
-			pfree(self->first);
-		self->first = CopyIndexTuple(tuple);
+		self->groups++;
+		put_duplicate(self, self->last);
 	}
-	if (self->n == self->room)
-	{
-		self->room *= 2;
-		self->tids = repalloc_huge(self->tids,
-								   self->room * sizeof(ItemPointerData));
-	}
-	self->tids[self->n++] = tuple->t_tid;
+	if (equal)
+		put_duplicate(self, tuple);
+	self->in_group = equal;
+	if (self->last != NULL)
+		pfree(self->last);
+	self->last = CopyIndexTuple(tuple);
 }
 
 static void
@@ -160,17 +146,14 @@ find_duplicates(const CheckTarget * target, ReturnSetInfo *result)
 		.key = key_index(target->index),
 		.shows_keys =
 		pg_class_aclcheck(table, caller, ACL_SELECT) == ACLCHECK_OK &&
-		check_enable_rls(table, caller, true) != RLS_ENABLED,
-		.room = 1024
+		check_enable_rls(table, caller, true) != RLS_ENABLED
 	};
 	PtSort	   *sort = sort_rows(target);
 	IndexTuple	tuple;
 
 	self.key->failure.full = true;	/* compare text with the provider */
-	self.tids = palloc(self.room * sizeof(ItemPointerData));
 	while ((tuple = variant_get_index(sort, true)) != NULL)
-		add_tuple(&self, tuple);
-	end_group(&self);
+		next_tuple(&self, tuple);
 	sort_end(sort);
 }
 
