@@ -24,6 +24,7 @@
 #include "debug.h"
 #include "gist/gistbuild.h"
 #include "hook/hook.h"
+#include "limit/work.h"
 #include "miscadmin.h"
 #include "optimizer/paths.h"
 #include "storage/bufmgr.h"
@@ -267,11 +268,14 @@ will_follow(Relation heap, Oid index_oid)
  * wait for a lock earlier than the server does, and without a lock ptsort
  * cannot see which functions the build calls.  An index whose build may run
  * user code also ends the list: the code might write to the table between the
- * scan and the builds that use the scan's runs.
+ * scan and the builds that use the scan's runs.  So does an index whose runs do
+ * not fit on the disk beside those of the other indexes.
  */
 static int
-open_candidates(Relation heap, Oid current, Relation *candidates)
+open_candidates(Relation heap, Relation index, Oid current,
+				Relation *candidates)
 {
+	double		bytes = work_run_bytes(WORK_INDEX, heap, index);
 	List	   *indexes = original_indexes(heap);
 	bool		after = false;
 	int			n = 0;
@@ -281,7 +285,7 @@ open_candidates(Relation heap, Oid current, Relation *candidates)
 	{
 		Oid			oid = lfirst_oid(lc);
 		Relation	other;
-		bool		is_safe;
+		bool		may_join;
 
 		if (n == ptsort_indexes_per_scan - 1)
 			break;
@@ -293,12 +297,14 @@ open_candidates(Relation heap, Oid current, Relation *candidates)
 		if (!ConditionalLockRelationOid(oid, AccessShareLock))
 			break;
 		other = index_open(oid, NoLock);
-		is_safe = runs_no_user_code(other);
-		if (!is_safe || ambuild_of_server(other) != btbuild ||
+		bytes += work_run_bytes(WORK_INDEX, heap, other);
+		may_join = runs_no_user_code(other) &&
+			planworkers_runs_fit(index, bytes);
+		if (!may_join || ambuild_of_server(other) != btbuild ||
 			!other->rd_index->indisvalid)
 		{
 			index_close(other, AccessShareLock);
-			if (!is_safe)
+			if (!may_join)
 				break;
 			continue;
 		}
@@ -332,7 +338,8 @@ build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)
 		if (may_share_scan(heap, index, indexInfo, request.workers))
 		{
 			request.candidates = candidates;
-			request.ncandidates = open_candidates(heap, original, candidates);
+			request.ncandidates = open_candidates(heap, index, original,
+												  candidates);
 			/* builds after a table rewrite do not check uniqueness */
 			request.check_unique = !utility_rewrites() || is_repacked(heap);
 		}

@@ -35,6 +35,7 @@
 #include "copy/copy.h"
 #include "debug.h"
 #include "hook/hook.h"
+#include "limit/work.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
@@ -60,14 +61,17 @@ say_leaving(const char *table, const char *reason)
 					table, reason)));
 }
 
-/* Returns the reason to leave a copy to the server; NULL if there is none. */
-static const char *
-why_not_ours(Relation old_heap, Relation index)
+const char *
+cluster_why_not(Relation old_heap, Relation index)
 {
 	if (index == NULL)
 		return "no index to sort by";
 	if (index->rd_rel->relam != BTREE_AM_OID)
 		return "not a btree index";
+	/* the server may read rows in the order of the index, without files */
+	if (!planworkers_runs_fit(old_heap,
+							  work_run_bytes(WORK_COPY, old_heap, index)))
+		return "too little free space for temporary files";
 	return ambuild_why_not(old_heap);
 }
 
@@ -75,7 +79,7 @@ why_not_ours(Relation old_heap, Relation index)
 static void
 copy_for_cluster(PT_COPY_ARGUMENTS)
 {
-	const char *reason = why_not_ours(old_heap, index);
+	const char *reason = cluster_why_not(old_heap, index);
 	CopyRules	rules = {
 		.old_heap = old_heap,
 		.new_heap = new_heap,

@@ -118,11 +118,10 @@ rows_per_key(Relation table, Relation index, double rows)
 /* The part of a page that picksplit fills, on average */
 static const double split_fill = 0.67;
 
-/* Returns the estimated size of an index tuple on its page. */
+/* Returns the estimated size of an index tuple whose key rows share. */
 static double
-index_row_bytes(Relation table, Relation index, double rows)
+index_row_bytes(Relation table, Relation index, double shared_by)
 {
-	double		shared_by = rows_per_key(table, index, rows);
 	TupleDesc	desc = RelationGetDescr(index);
 	Size		width = sizeof(IndexTupleData);
 
@@ -143,6 +142,17 @@ index_row_bytes(Relation table, Relation index, double rows)
 	return shared_by > 1 ? width / shared_by + sizeof(ItemPointerData) : width;
 }
 
+double
+work_run_bytes(WorkKind kind, Relation table, Relation index)
+{
+	double		rows = expected_rows(table);
+	double		bytes = (double) RelationGetNumberOfBlocks(table) * BLCKSZ;
+
+	if (kind == WORK_COPY)
+		return bytes + rows * (sizeof(HeapTupleData) + 2 * sizeof(uint64));
+	return Min(bytes, rows * index_row_bytes(table, index, 1));
+}
+
 void
 work_describe(WorkAbout *about, WorkKind kind, Relation table, Relation index,
 			  int64 budget)
@@ -155,7 +165,8 @@ work_describe(WorkAbout *about, WorkKind kind, Relation table, Relation index,
 	about->blocks = RelationGetNumberOfBlocks(table);
 	about->rows = expected_rows(table);
 	about->row_bytes = kind == WORK_INDEX ?
-		index_row_bytes(table, index, about->rows) :
+		index_row_bytes(table, index,
+						rows_per_key(table, index, about->rows)) :
 		(double) about->blocks * BLCKSZ / Max(about->rows, 1);
 	about->budget = budget;
 	about->logged = RelationNeedsWAL(index);

@@ -137,6 +137,12 @@ extern uint64 work_now(void);
 extern WorkOrder work_order(Relation index);
 
 /*
+ * work_run_bytes returns the estimated size of all runs, rather too high than
+ * too low, of a build of an index or of a copy.
+ */
+extern double work_run_bytes(WorkKind kind, Relation table, Relation index);
+
+/*
  * work_describe fills in *about for a build of an index or for a copy in the
  * order of the index.
  */

@@ -139,7 +139,7 @@ take_space(TapeFile *file, File segment, Size size, int64 offset)
 		file->guard.left = 0;
 	file->guarded = number;
 	file->end += more;
-	diskspace_take_temporary(&file->guard, FilePathName(segment), more);
+	diskspace_take(&file->guard, NULL, FilePathName(segment), more);
 }
 
 /* Write or read all bytes, segment by segment. */

@@ -50,6 +50,12 @@
 #define PAGEWRITE_BATCH	32
 
 /*
+ * Bytes of WAL that a participant writes between two looks at the free space: a
+ * batch of pages, twice if a checkpoint begins meanwhile
+ */
+#define PAGEWRITE_WAL	((Size) 2 * PAGEWRITE_BATCH * BLCKSZ)
+
+/*
  * PageFileShared: state that the participants share, as plain data and atomics.
  * The leader initializes the struct before any participant writes.
  */
