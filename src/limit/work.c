@@ -118,9 +118,12 @@ rows_per_key(Relation table, Relation index, double rows)
 /* The part of a page that picksplit fills, on average */
 static const double split_fill = 0.67;
 
-/* Returns the estimated size of an index tuple whose key rows share. */
+/*
+ * Returns the estimated size of an index tuple whose key rows share.  Strings
+ * without statistics count 'unknown' bytes or, if that is 0, a usual number.
+ */
 static double
-index_row_bytes(Relation table, Relation index, double shared_by)
+index_row_bytes(Relation table, Relation index, double shared_by, int unknown)
 {
 	TupleDesc	desc = RelationGetDescr(index);
 	Size		width = sizeof(IndexTupleData);
@@ -133,6 +136,8 @@ index_row_bytes(Relation table, Relation index, double shared_by)
 
 		if (att->attlen < 0 && column > 0)
 			known = get_attavgwidth(RelationGetRelid(table), column);
+		if (att->attlen < 0 && known == 0)
+			known = unknown;
 		width += known > 0 ? known :
 			get_typavgwidth(att->atttypid, att->atttypmod);
 	}
@@ -150,7 +155,7 @@ work_run_bytes(WorkKind kind, Relation table, Relation index)
 
 	if (kind == WORK_COPY)
 		return bytes + rows * (sizeof(HeapTupleData) + 2 * sizeof(uint64));
-	return Min(bytes, rows * index_row_bytes(table, index, 1));
+	return Min(bytes, rows * index_row_bytes(table, index, 1, BLCKSZ));
 }
 
 void
@@ -166,7 +171,7 @@ work_describe(WorkAbout *about, WorkKind kind, Relation table, Relation index,
 	about->rows = expected_rows(table);
 	about->row_bytes = kind == WORK_INDEX ?
 		index_row_bytes(table, index,
-						rows_per_key(table, index, about->rows)) :
+						rows_per_key(table, index, about->rows), 0) :
 		(double) about->blocks * BLCKSZ / Max(about->rows, 1);
 	about->budget = budget;
 	about->logged = RelationNeedsWAL(index);
