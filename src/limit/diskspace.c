@@ -10,15 +10,14 @@
  * find the last bytes free at the same time, so the reserve has a margin.
  *
  * WAL goes to files that the server prepared for it, as long as there are some:
- * checkpoints rename old files.  Only files that do not exist need free space,
- * and one file more than the records reach must be there or fit, because other
- * processes write WAL, too.  The server stops if a WAL file does not fit.  So
- * in the file system of pg_wal, other files leave space for the next WAL file.
+ * checkpoints rename old files.  Only files that do not exist need free space.
+ * The server stops if a WAL file does not fit, so in the file system of pg_wal
+ * other files leave space for the WAL file that comes next.
  *
- * If WAL files do not fit, ptsort first waits for a checkpoint, which renames
- * or removes old files.  A slower build might have met that checkpoint in time.
- * If it does not help, the statement ends.  If it does, the participant writes
- * at least one WAL file before it is short again.
+ * If WAL files do not fit, ptsort waits for a checkpoint, which renames or
+ * removes old files; a slower build might have met one in time.  If it does not
+ * help, the statement ends.  Otherwise, the participant is not short again
+ * before it needs another WAL file.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,6 +39,7 @@
 #define STEP			((int64) 16 * 1024 * 1024)
 #define SHARE			64
 #define MARGIN			8		/* 1/MARGIN of the reserve */
+#define WAL_OF_OTHERS	(1024 * 1024)	/* until this process has written */
 
 int			ptsort_disk_reserve = -1;
 
@@ -67,9 +67,9 @@ diskspace_free(const char *path)
 }
 
 /*
- * Returns the size of those WAL files that records of 'bytes' bytes reach, and
- * of one more, that do not exist.  Existing files follow one another.  Returns
- * 0 for a path in another file system than pg_wal.
+ * Returns the size of those WAL files that records of 'bytes' bytes reach, but
+ * that do not exist.  Existing files follow one another.  Returns 0 for a path
+ * in another file system than pg_wal.
  */
 static int64
 missing_wal(const char *path, double bytes)
@@ -85,9 +85,9 @@ missing_wal(const char *path, double bytes)
 		RecoveryInProgress())
 		return 0;
 	XLByteToSeg(GetXLogWriteRecPtr(), segment, wal_segment_size);
-	XLByteToSeg(GetXLogInsertRecPtr() + (uint64) bytes, last,
+	XLByteToSeg(GetXLogInsertRecPtr() + WAL_OF_OTHERS + (uint64) bytes, last,
 				wal_segment_size);
-	for (last++; segment <= last; segment++)
+	for (; segment <= last; segment++)
 	{
 		XLogFilePath(file, GetWALInsertionTimeLine(), segment,
 					 wal_segment_size);
