@@ -237,7 +237,7 @@ write_by_server(Copier *self)
 			else
 				rewrite_heap_tuple(rewrite, tuple, copy);
 			heap_freetuple(copy);
-			if (pgWalUsage.wal_bytes > guarded + PAGEWRITE_WAL / 2)
+			if (pgWalUsage.wal_bytes > guarded + PAGEWRITE_WAL)
 			{
 				guarded = pgWalUsage.wal_bytes;
 				diskspace_take_wal(PAGEWRITE_WAL);

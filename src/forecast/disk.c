@@ -112,10 +112,8 @@ judge_device(StringInfo verdict, List *needs)
 		needs = foreach_delete_current(needs, lc);
 	}
 	/* what needs no space does not stop at the reserve */
-	if (bytes + wal == 0)
-		return needs;
-	lacking = diskspace_lacking(first->directory, bytes, wal);
-	if (lacking == 0)
+	if (bytes + wal == 0 ||
+		(lacking = diskspace_lacking(first->directory, bytes, wal)) == 0)
 		return needs;
 	if (verdict->len > 0)
 		appendStringInfoString(verdict, "; ");

@@ -343,7 +343,7 @@ build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)
 			/* builds after a table rewrite do not check uniqueness */
 			request.check_unique = !utility_rewrites() || is_repacked(heap);
 		}
-		planworkers_limit(&request, heap, index);
+		planworkers_limit(&request, heap, index, index);
 	}
 
 	result = btbuild_build(heap, index, indexInfo, &request);
@@ -361,7 +361,7 @@ build_gist(Relation heap, Relation index, IndexInfo *indexInfo)
 	BtBuildRequest request =
 		planworkers_request(heap, index, planworkers_by_cost(heap, index));
 
-	planworkers_limit(&request, heap, index);
+	planworkers_limit(&request, heap, index, index);
 	return gistbuild_build(heap, index, indexInfo, request.workers,
 						   request.source);
 }

@@ -68,8 +68,10 @@ cluster_why_not(Relation old_heap, Relation index)
 		return "no index to sort by";
 	if (index->rd_rel->relam != BTREE_AM_OID)
 		return "not a btree index";
-	/* the server may read rows in the order of the index, without files */
-	if (!planworkers_runs_fit(old_heap,
+	/* the server reads the rows in the order of the index, without files */
+	if (!plan_cluster_use_sort(RelationGetRelid(old_heap),
+							   RelationGetRelid(index)) &&
+		!planworkers_runs_fit(old_heap,
 							  work_run_bytes(WORK_COPY, old_heap, index)))
 		return "too little free space for temporary files";
 	return ambuild_why_not(old_heap);
@@ -111,7 +113,7 @@ copy_for_cluster(PT_COPY_ARGUMENTS)
 		by_cost = plan_create_index_workers(RelationGetRelid(old_heap),
 											RelationGetRelid(index));
 	request = planworkers_request(old_heap, index, by_cost);
-	planworkers_limit(&request, old_heap, index);
+	planworkers_limit(&request, old_heap, index, old_heap);
 	tablecopy_run(&rules, index, &request, num_tuples, tups_vacuumed,
 				  tups_recently_dead);
 	fault_point("cluster: end");

@@ -69,7 +69,7 @@ plan_workers(const ForecastItem *item, Relation heap, Relation index)
 		return request;
 	}
 	request = planworkers_request_for(heap, index, item->workers, by_cost);
-	planworkers_limit(&request, heap, index);
+	planworkers_limit(&request, heap, index, item->copies ? heap : index);
 	return request;
 }
 

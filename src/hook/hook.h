@@ -87,10 +87,11 @@ extern const char *planworkers_obstacle(Relation heap, Relation index);
  * planworkers_limit lowers request->workers to the number with which the build
  * is fastest, unless the user specified the number.  The request is for builds
  * of 'index' and request->candidates by one scan, or for a copy in the order of
- * 'index'.  Adds the reason for a lower number to request->source.
+ * 'index'.  Adds the reason for a lower number to request->source.  'old' is
+ * the index or the table, according to what is written, or NULL for a check.
  */
 extern void planworkers_limit(BtBuildRequest *request, Relation heap,
-							  Relation index);
+							  Relation index, Relation old);
 
 /*
  * True if runs of 'bytes' bytes fit on the disk, beside a new relation in the

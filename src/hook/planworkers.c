@@ -296,24 +296,26 @@ bool
 planworkers_runs_fit(Relation rel, double bytes)
 {
 	char	   *temporary = disk_temporary();
-	char	   *directory = disk_tablespace(rel->rd_rel->reltablespace);
+	dev_t		device = disk_device(disk_tablespace(rel->rd_rel->reltablespace));
 	double		wal = !RelationNeedsWAL(rel) ? 0 :
 		Min(bytes, (double) max_wal_size_mb * 1024 * 1024);
 
-	if (disk_device(temporary) == disk_device(directory))
+	if (disk_device(temporary) == device)
 		bytes *= 2;
 	return ptsort_disk_reserve == 0 ||
 		diskspace_lacking(temporary, bytes, wal) == 0;
 }
 
 void
-planworkers_limit(BtBuildRequest *request, Relation heap, Relation index)
+planworkers_limit(BtBuildRequest *request, Relation heap, Relation index,
+				  Relation old)
 {
+	WorkKind	kind = old == heap ? WORK_COPY : WORK_INDEX;
 	int			best;
 
 	/* a serial build may need no runs, as its memory may suffice */
-	if (request->workers > 0 &&
-		!planworkers_runs_fit(index, work_run_bytes(WORK_INDEX, heap, index)))
+	if (request->workers > 0 && old != NULL &&
+		!planworkers_runs_fit(old, work_run_bytes(kind, heap, index)))
 	{
 		request->workers = 0;
 		request->source = psprintf("%s, serial because of free space for temporary files",

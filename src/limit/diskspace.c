@@ -9,15 +9,13 @@
  * same file system, and take their shares of the same free space.  Several may
  * find the last bytes free at the same time, so the reserve has a margin.
  *
- * WAL goes to files that the server prepared for it, as long as there are some:
- * checkpoints rename old files.  Only files that do not exist need free space.
- * The server stops if a WAL file does not fit, so in the file system of pg_wal
- * other files leave space for the WAL file that comes next.
- *
- * If WAL files do not fit, ptsort waits for a checkpoint, which renames or
- * removes old files; a slower build might have met one in time.  If it does not
- * help, the statement ends.  Otherwise, the participant is not short again
- * before it needs another WAL file.
+ * Only WAL files that do not exist need free space.  The server stops if one
+ * does not fit, so in the file system of pg_wal other files leave space for the
+ * next one.  If WAL files do not fit, ptsort waits for a checkpoint, which
+ * renames or removes old files; a slower build might have met one in time.  It
+ * does so WAL_TRIES times, a second apart, because files may wait for the
+ * archiver.  If that does not help, the statement ends.  Otherwise, the
+ * participant is not short again before it needs another WAL file.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,7 +37,8 @@
 #define STEP			((int64) 16 * 1024 * 1024)
 #define SHARE			64
 #define MARGIN			8		/* 1/MARGIN of the reserve */
-#define WAL_OF_OTHERS	(1024 * 1024)	/* until this process has written */
+#define WAL_OF_OTHERS	(256 * 1024)	/* until this process wrote its own */
+#define WAL_TRIES		3
 
 int			ptsort_disk_reserve = -1;
 
@@ -188,7 +187,7 @@ foresee(SpaceLook *found, int64 left)
 }
 
 void
-diskspace_look(SpaceGuard *guard, Relation rel, const char *path, Size size)
+diskspace_look(Size *guard, Relation rel, const char *path, Size size)
 {
 	char		file[MAXPGPATH];
 	SpaceLook	found;
@@ -205,8 +204,7 @@ diskspace_look(SpaceGuard *guard, Relation rel, const char *path, Size size)
 		report(ERROR, &found,
 			   psprintf("relation \"%s\"", RelationGetRelationName(rel)), "",
 			   "choose a tablespace in a larger file system");
-	/* let the process write for a while */
-	guard->left = Min(left / SHARE, STEP);
+	*guard = Min(left / SHARE, STEP);
 	if (rel == NULL)
 		foresee(&found, left);
 }
@@ -217,23 +215,29 @@ diskspace_take_wal(Size size)
 	MemoryContext old = CurrentMemoryContext;
 	SpaceLook	found;
 
-	if (ptsort_disk_reserve == 0 || look(&found, XLOGDIR, 0, size) >= 0)
+	if (ptsort_disk_reserve == 0)
 		return;
-	PG_TRY();
+	for (volatile int tries = 0; look(&found, XLOGDIR, 0, size) < 0; tries++)
 	{
-		RequestCheckpoint(CHECKPOINT_CAUSE_XLOG | CHECKPOINT_FAST |
-						  CHECKPOINT_WAIT);
+		if (tries == WAL_TRIES)
+			report(ERROR, &found, "WAL", "",
+				   "lower max_wal_size, or find out what keeps old WAL files: an archive command that fails, or a replication slot");
+		if (tries > 0)
+			pg_usleep(USECS_PER_SEC);
+		CHECK_FOR_INTERRUPTS();
+		PG_TRY();
+		{
+			RequestCheckpoint(CHECKPOINT_CAUSE_XLOG | CHECKPOINT_FAST |
+							  CHECKPOINT_FORCE | CHECKPOINT_WAIT);
+		}
+		PG_CATCH();
+		{
+			/* it fails if it prepares a WAL file that does not fit */
+			if (geterrcode() != ERRCODE_INTERNAL_ERROR)
+				PG_RE_THROW();
+			MemoryContextSwitchTo(old);
+			FlushErrorState();
+		}
+		PG_END_TRY();
 	}
-	PG_CATCH();
-	{
-		/* a checkpoint fails if it prepares a WAL file that does not fit */
-		if (geterrcode() != ERRCODE_INTERNAL_ERROR)
-			PG_RE_THROW();
-		MemoryContextSwitchTo(old);
-		FlushErrorState();
-	}
-	PG_END_TRY();
-	if (look(&found, XLOGDIR, 0, size) < 0)
-		report(ERROR, &found, "WAL", "",
-			   "lower max_wal_size, or find out what keeps old WAL files: an archive command that fails, or a replication slot");
 }

@@ -4,9 +4,8 @@
  *	  Keeps free space in the file systems to which a process writes.
  *
  * A process takes space before it writes to temporary files, to a new relation
- * or to the WAL.  It raises ERRCODE_DISK_FULL if what it writes would leave
- * less than ptsort.disk_reserve in the file system.  Without a reserve, it does
- * so if the bytes do not fit, or would take the space of the next WAL files.
+ * or to the WAL.  It raises ERRCODE_DISK_FULL if what it writes does not fit, or
+ * would leave less than ptsort.disk_reserve and the next WAL file need.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,27 +27,22 @@ extern int	ptsort_disk_reserve;
 extern int64 diskspace_free(const char *path);
 extern int64 diskspace_lacking(const char *path, double bytes, double wal);
 
-/* SpaceGuard: bytes that may be written without another look; 0 at first. */
-typedef struct SpaceGuard
-{
-	Size		left;
-} SpaceGuard;
-
-/* diskspace_look looks at the file system; call it by diskspace_take. */
-extern void diskspace_look(SpaceGuard *guard, Relation rel, const char *path,
+/* call this by diskspace_take */
+extern void diskspace_look(Size *guard, Relation rel, const char *path,
 						   Size size);
 
 /*
  * Take space for 'size' bytes of a relation's main fork or, if 'rel' is NULL,
- * of the temporary file 'path', which exists.
+ * of the temporary file 'path', which exists.  *guard, at first 0, is the number
+ * of bytes that the process may write without another look.
  */
 static inline void
-diskspace_take(SpaceGuard *guard, Relation rel, const char *path, Size size)
+diskspace_take(Size *guard, Relation rel, const char *path, Size size)
 {
-	if (unlikely(guard->left < size))
+	if (unlikely(*guard < size))
 		diskspace_look(guard, rel, path, size);
 	else
-		guard->left -= size;
+		*guard -= size;
 }
 
 /*

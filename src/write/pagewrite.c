@@ -415,7 +415,8 @@ pagewrite_flush(PageWriter *writer)
 				   (Size) writer->npages * BLCKSZ);
 	if (writer->shared->use_wal)
 	{
-		diskspace_take_wal(writer->shared->nparticipants * PAGEWRITE_WAL);
+		diskspace_take_wal((Size) writer->npages * BLCKSZ +
+						   (writer->shared->nparticipants - 1) * PAGEWRITE_WAL);
 		log_and_write_pages(writer);
 	}
 	else
