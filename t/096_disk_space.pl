@@ -218,7 +218,7 @@ unshift @indexes, q{SET ptsort.disk_reserve = '8MB'}, '\set ON_ERROR_STOP 1';
 like(error_of($err), qr/^ERROR:  53100: not enough free space for WAL\nDETAIL:  In the file system of "pg_wal", \d+ kB are free, but \d+ kB are needed: 0 kB to write, 9216 kB for ptsort.disk_reserve and its margin, [1-9]\d+ kB for new WAL files\./, 'WAL: the error');
 cmp_ok($least, '>=', 8 * $mb, 'WAL: the reserve is left');
 cmp_ok($node->safe_psql('postgres', q{SELECT count(*) FROM pg_indexes WHERE tablename = 'logged'}), '>', 0, 'WAL: what fitted is built');
-$node->safe_psql('postgres', q{CREATE TABLE after (a int); INSERT INTO after VALUES (1); CHECKPOINT; SELECT bt_index_parent_check('logged_1', true, true)});
+$node->safe_psql('postgres', q{CREATE TABLE after (a int); INSERT INTO after VALUES (1); CHECKPOINT});
 check_nothing_left($node, 'WAL', $segments);
 
 # What the reserve is for: the server's own build stops the server.

@@ -69,6 +69,7 @@ int			ptsort_parallel_workers = -1;
 #define RUNS_FACTOR		1.4		/* factor for writing and merging runs */
 #define WORKER_COST		75000.0 /* starting and ending a worker */
 #define OPEN_COST		(WORKER_COST / 20)	/* opening an index and its table */
+#define LEAST_FILES		(128 * 1024)	/* bytes of a participant's files */
 
 /*
  * True if workers may call all support functions of a GiST index.  For btree,
@@ -315,7 +316,8 @@ planworkers_limit(BtBuildRequest *request, Relation heap, Relation index,
 
 	/* a serial build may need no runs, as its memory may suffice */
 	if (request->workers > 0 && old != NULL &&
-		!planworkers_runs_fit(old, work_run_bytes(kind, heap, index)))
+		!planworkers_runs_fit(old, work_run_bytes(kind, heap, index) +
+							  (request->workers + 1) * LEAST_FILES))
 	{
 		request->workers = 0;
 		request->source = psprintf("%s, serial because of free space for temporary files",

@@ -97,9 +97,8 @@ missing_wal(const char *path, double bytes)
 }
 
 /*
- * Look at the file system of a path.  Returns the bytes that are free beyond
- * what is needed; negative if it lacks some.  If nothing is needed, or if the
- * system cannot tell, returns a large number.
+ * Returns the bytes that are free beyond what is needed; negative if some are
+ * lacking; large if nothing is needed or the system cannot tell.
  */
 static int64
 look(SpaceLook *found, const char *path, int64 bytes, double wal)
@@ -123,10 +122,7 @@ diskspace_lacking(const char *path, double bytes, double wal)
 	return Max(-look(&found, path, (int64) bytes, wal), 0);
 }
 
-/*
- * End the work, or warn if 'level' is less than ERROR.  'before' precedes what
- * is free and what is needed.
- */
+/* End the work, or warn.  'before' precedes what is free and what is needed. */
 static void
 report(int level, const SpaceLook *found, const char *what, char *before,
 	   const char *hint)
@@ -155,10 +151,9 @@ report_temporary(int level, const SpaceLook *found, char *before)
 }
 
 /*
- * Warn once, as soon as the scan's runs show that the rest will not fit in what
- * is left.  End the work if even half of the rest surely will not, unless the
- * server might sort in memory.  Nothing can be said if files are in several
- * tablespaces.
+ * Warn once, as soon as the scan's runs show that the rest will not fit.  End the
+ * work if even half of it surely will not, unless the server might sort in
+ * memory.  Nothing can be said if files are in several tablespaces.
  */
 static void
 foresee(SpaceLook *found, int64 left)
