@@ -301,6 +301,11 @@ typedef struct SplitedPageLayout SplitPageLayout;
 #define pt_sends_to_replica(sender) true
 #endif
 
+/* 19 renamed the flag for a checkpoint without delays. */
+#if PG_VERSION_NUM < 190000
+#define CHECKPOINT_FAST CHECKPOINT_IMMEDIATE
+#endif
+
 /* Since 17 an extension can name its wait events. */
 static inline uint32
 pt_wait_event_pause(void)

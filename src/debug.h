@@ -46,7 +46,7 @@ typedef struct DebugSettings
 	bool		all_workers;	/* start all allowed workers, even if they do
 								 * not pay off */
 	int			sample_rows;	/* rows that end a forecast's sample */
-	int			free_kilobytes; /* free space that a forecast sees */
+	int			free_kilobytes; /* free space that ptsort sees */
 } DebugSettings;
 
 extern DebugSettings ptsort_debug;

@@ -91,9 +91,9 @@ define_limits(void)
 			   "Sets the lag of a replica at which builds and copies pause.",
 			   "0 means that they do not pause.");
 	define_int("ptsort.disk_reserve", &ptsort_disk_reserve,
-			   0, INT_MAX, GUC_UNIT_KB,
+			   -1, INT_MAX, GUC_UNIT_KB,
 			   "Stops a sort, build or copy before it leaves less free space in a file system.",
-			   "0 means that it stops when a file system is full.");
+			   "-1 means no reserve except for WAL files; 0 means that ptsort never looks at the free space.");
 	DefineCustomStringVariable("ptsort.lag_replicas",
 							   "Names the replicas whose lag counts for ptsort.max_replica_lag.",
 							   "A replica's name is its application_name. An empty list means all connected replicas.",

@@ -118,11 +118,13 @@ rows_per_key(Relation table, Relation index, double rows)
 /* The part of a page that picksplit fills, on average */
 static const double split_fill = 0.67;
 
-/* Returns the estimated size of an index tuple on its page. */
+/*
+ * Returns the estimated size of an index tuple whose key rows share.  Strings
+ * without statistics count 'unknown' bytes or, if that is 0, a usual number.
+ */
 static double
-index_row_bytes(Relation table, Relation index, double rows)
+index_row_bytes(Relation table, Relation index, double shared_by, int unknown)
 {
-	double		shared_by = rows_per_key(table, index, rows);
 	TupleDesc	desc = RelationGetDescr(index);
 	Size		width = sizeof(IndexTupleData);
 
@@ -134,6 +136,8 @@ index_row_bytes(Relation table, Relation index, double rows)
 
 		if (att->attlen < 0 && column > 0)
 			known = get_attavgwidth(RelationGetRelid(table), column);
+		if (att->attlen < 0 && known == 0)
+			known = unknown;
 		width += known > 0 ? known :
 			get_typavgwidth(att->atttypid, att->atttypmod);
 	}
@@ -141,6 +145,17 @@ index_row_bytes(Relation table, Relation index, double rows)
 	if (index->rd_rel->relam == GIST_AM_OID)
 		return width / split_fill;
 	return shared_by > 1 ? width / shared_by + sizeof(ItemPointerData) : width;
+}
+
+double
+work_run_bytes(WorkKind kind, Relation table, Relation index)
+{
+	double		rows = expected_rows(table);
+	double		bytes = (double) RelationGetNumberOfBlocks(table) * BLCKSZ;
+
+	if (kind == WORK_COPY)
+		return bytes + rows * (sizeof(HeapTupleData) + 2 * sizeof(uint64));
+	return Min(bytes, rows * index_row_bytes(table, index, 1, BLCKSZ));
 }
 
 void
@@ -155,7 +170,8 @@ work_describe(WorkAbout *about, WorkKind kind, Relation table, Relation index,
 	about->blocks = RelationGetNumberOfBlocks(table);
 	about->rows = expected_rows(table);
 	about->row_bytes = kind == WORK_INDEX ?
-		index_row_bytes(table, index, about->rows) :
+		index_row_bytes(table, index,
+						rows_per_key(table, index, about->rows), 0) :
 		(double) about->blocks * BLCKSZ / Max(about->rows, 1);
 	about->budget = budget;
 	about->logged = RelationNeedsWAL(index);

@@ -136,6 +136,9 @@ extern uint64 work_now(void);
 /* work_order returns what an index's first column costs. */
 extern WorkOrder work_order(Relation index);
 
+/* work_run_bytes estimates the size of all runs, rather too high than too low. */
+extern double work_run_bytes(WorkKind kind, Relation table, Relation index);
+
 /*
  * work_describe fills in *about for a build of an index or for a copy in the
  * order of the index.
