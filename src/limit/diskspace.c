@@ -151,30 +151,24 @@ report_temporary(int level, const SpaceLook *found, char *before)
 }
 
 /*
- * Warn once, as soon as the scan's runs show that the rest will not fit.  End the
- * work if even half of it surely will not, unless the server might sort in
- * memory.  Nothing can be said if files are in several tablespaces.
+ * Warn once, as soon as the scan's runs show that the rest will not fit.
+ * Nothing can be said if files are in several tablespaces.
  */
 static void
 foresee(SpaceLook *found, int64 left)
 {
 	WorkForesight foresight;
 	Oid			tablespaces[2];
-	bool		hopeless;
 
 	work_foresee(&foresight);
 	if (foresight.to_come <= left)
 		return;
 	PrepareTempTablespaces();	/* workers did not */
-	if (TempTablespacesAreSet() && GetTempTablespaces(tablespaces, 2) > 1)
-		return;
-	hopeless = foresight.to_come / 2 > left && work_is_even() &&
-		foresight.written + foresight.to_come >
-		ptsort_work.shared->about.budget;
-	if (!hopeless && !work_is_first_warning())
+	if ((TempTablespacesAreSet() && GetTempTablespaces(tablespaces, 2) > 1) ||
+		!work_is_first_warning())
 		return;
 	found->bytes = (int64) foresight.to_come;
-	report_temporary(hopeless ? ERROR : WARNING, found,
+	report_temporary(WARNING, found,
 					 psprintf("After %.0f %% of the table they have %.0f kB, so about %.0f kB will follow. ",
 							  foresight.scanned * 100,
 							  foresight.written / 1024,

@@ -26,9 +26,6 @@
 /* Part of a table that shows what the rest will be like */
 static const double foreseeable = 0.01;
 
-/* Dead rows, as a part of all rows, that say nothing about the others */
-static const double most_dead = 0.2;
-
 Work		ptsort_work;
 
 uint64
@@ -175,8 +172,6 @@ work_describe(WorkAbout *about, WorkKind kind, Relation table, Relation index,
 		(double) about->blocks * BLCKSZ / Max(about->rows, 1);
 	about->budget = budget;
 	about->logged = RelationNeedsWAL(index);
-	about->table_id = RelationGetRelid(table);
-	about->partial = RelationGetIndexPredicate(index) != NIL;
 	about->factor = rates_factor(about->row_bytes * about->rows);
 }
 
@@ -319,21 +314,6 @@ work_foresee(WorkForesight *foresight)
 	foresight->to_come = foresight->written *
 		Min(1 / foresight->scanned, shared->about.rows / Max(rows, 1)) -
 		foresight->written;
-}
-
-/*
- * All rows of a partial index may be at the beginning of the table, and so may
- * all live rows, if a part of the table was deleted and not vacuumed.
- */
-bool
-work_is_even(void)
-{
-	const WorkAbout *about = &ptsort_work.shared->about;
-	Datum		id = ObjectIdGetDatum(about->table_id);
-
-	return !about->partial &&
-		DatumGetInt64(DirectFunctionCall1(pg_stat_get_dead_tuples, id)) <
-		about->rows * most_dead;
 }
 
 bool

@@ -76,8 +76,6 @@ typedef struct WorkAbout
 	double		row_bytes;		/* of a row of the new relation, estimated */
 	int64		budget;			/* bytes, for all participants together */
 	bool		logged;			/* the new relation needs WAL */
-	Oid			table_id;
-	bool		partial;		/* the index has a predicate */
 	double		factor;			/* rates_factor() */
 } WorkAbout;
 
@@ -182,12 +180,6 @@ typedef struct WorkForesight
 } WorkForesight;
 
 extern void work_foresee(WorkForesight *foresight);
-
-/*
- * work_is_even returns false if a part of the table may have far more of the
- * rows than another part, so that work_foresee may be far too high.
- */
-extern bool work_is_even(void);
 
 /* True for the first participant that calls work_is_first_warning. */
 extern bool work_is_first_warning(void);
