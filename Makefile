@@ -188,6 +188,7 @@ ifeq ($(PGXS),)
 $(error $(PG_CONFIG) does not run: install postgresql-server-dev-NN, or set PG_CONFIG=/path/to/pg_config; "make check" installs a server for you)
 endif
 include $(PGXS)
+include contrib/server.mk
 
 # PGXS removes the headers, but not the directory that PGXS made for them.  PGXS
 # also made the parent directory, unless another extension had headers there.
