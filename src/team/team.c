@@ -247,6 +247,7 @@ launch(Team *team)
 
 	fault_point("build: before launch");
 	LaunchParallelWorkers(team->pcxt);
+	team->pcxt->seg = NULL;		/* it outlives the context and all workers */
 	team->launched = team->pcxt->nworkers_launched;
 	team->participants = team->launched + 1 - resting;
 	if (team->launched == 0)
@@ -331,7 +332,6 @@ team_end_parallel(Team *team)
 	if (team->pcxt == NULL)
 		return;
 
-	team->pcxt->seg = NULL;		/* the segment outlives the context */
 	DestroyParallelContext(team->pcxt);
 	ExitParallelMode();
 	team->pcxt = NULL;
