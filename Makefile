@@ -133,7 +133,7 @@ DATA = $(wildcard ptsort--*.sql)
 LAYERS = \
 	util owner stamp segment debug \
 	$(addprefix limit/, \
-		rates replicas work pace publish estimate diskspace) \
+		replicas work pace estimate diskspace) \
 	$(addprefix text/, \
 		text_table text_pass text_icu text_unit text_rank text_digest text_model text_symbol text_code) \
 	$(addprefix key/, \
@@ -167,7 +167,7 @@ LAYERS = \
 		sortreport sortnode) \
 	$(addprefix hook/, \
 		hook utility planworkers ambuild redirect cluster internals api checkfunction \
-		limitfunction progressfunction collations forecaststatement \
+		progressfunction forecaststatement \
 		forecastfunction module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)

@@ -50,7 +50,6 @@ typedef enum TeamPiece
 	NUM_PIECES
 } TeamPiece;
 
-
 /* TeamShared: what all processes must know; immutable after the launch. */
 typedef struct TeamShared
 {
@@ -82,9 +81,9 @@ enter_phase(Team *team, TeamPhase phase)
 		team->kind->enter_phase(team, phase);
 	if (team->pace == NULL)
 		return;
-	work_publish();
+	pace_point();
 	if (team->is_leader && phase == TEAM_READS)
-		work_set_total(count_put(team));
+		pg_atomic_write_u64(&ptsort_work.shared->total, count_put(team));
 	if (team->is_leader)
 		work_enter((WorkPhase) phase);
 }
@@ -97,7 +96,7 @@ end_pace(Team *team)
 		return;
 	if (team->is_leader)
 		estimate_learn();
-	team->slot->paused_ms = pace_paused_ms();
+	team->slot->paused_ms = ptsort_work.counts[WORK_PAUSED] / 1000.0;
 	dsm_detach(team->pace);
 	team->pace = NULL;
 }
@@ -322,7 +321,9 @@ set_up(Team *team, int workers)
 		team_leave(team);
 		stay_alone(team);
 	}
-	work_set_participants(team->launched + 1);
+	if (team->pace != NULL)
+		pg_atomic_write_u32(&ptsort_work.shared->participants,
+							team->launched + 1);
 	pt_log_part("start", start);
 }
 
