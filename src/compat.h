@@ -293,7 +293,7 @@ typedef struct SplitedPageLayout SplitPageLayout;
 #define pt_local_backend_status(i) pgstat_fetch_stat_local_beentry(i)
 #endif
 
-/* True if a WAL sender streams to a replica; before 16, it may be decoding. */
+/* True if a WAL sender streams to a physical replica; 15 cannot tell. */
 #if PG_VERSION_NUM >= 160000
 #define pt_sends_to_replica(sender) \
 	((sender)->kind == REPLICATION_KIND_PHYSICAL)

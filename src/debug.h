@@ -47,6 +47,8 @@ typedef struct DebugSettings
 								 * not pay off */
 	int			sample_rows;	/* rows that end a forecast's sample */
 	int			free_kilobytes; /* free space that ptsort sees */
+	int			warn_after_ms;	/* duration of a pause for a limit before a
+								 * participant warns */
 } DebugSettings;
 
 extern DebugSettings ptsort_debug;

@@ -68,8 +68,8 @@ int			ptsort_parallel_workers = -1;
 #define PAGE_COST		10.0	/* reading a page that is in a buffer */
 #define RUNS_FACTOR		1.4		/* factor for writing and merging runs */
 #define WORKER_COST		75000.0 /* starting and ending a worker */
+#define LEAST_FILES		(PTSORT_MIN_BUDGET / 8) /* bytes of a participant */
 #define OPEN_COST		(WORKER_COST / 20)	/* opening an index and its table */
-#define LEAST_FILES		(128 * 1024)	/* bytes of a participant's files */
 
 /*
  * True if workers may call all support functions of a GiST index.  For btree,
@@ -297,11 +297,11 @@ bool
 planworkers_runs_fit(Relation rel, double bytes)
 {
 	char	   *temporary = disk_temporary();
-	dev_t		device = disk_device(disk_tablespace(rel->rd_rel->reltablespace));
+	char	   *directory = disk_tablespace(rel->rd_rel->reltablespace);
 	double		wal = !RelationNeedsWAL(rel) ? 0 :
 		Min(bytes, (double) max_wal_size_mb * 1024 * 1024);
 
-	if (disk_device(temporary) == device)
+	if (disk_device(temporary) == disk_device(directory))
 		bytes *= 2;
 	return ptsort_disk_reserve == 0 ||
 		diskspace_lacking(temporary, bytes, wal) == 0;

@@ -13,7 +13,7 @@
  * does not fit, so in the file system of pg_wal other files leave space for the
  * next one.  If WAL files do not fit, ptsort waits for a checkpoint, which
  * renames or removes old files; a slower build might have met one in time.  It
- * does so WAL_TRIES times, a second apart, because files may wait for the
+ * does so wal_tries times, a second apart, because files may wait for the
  * archiver.  If that does not help, the statement ends.  Otherwise, the
  * participant is not short again before it needs another WAL file.
  *
@@ -37,8 +37,9 @@
 #define STEP			((int64) 16 * 1024 * 1024)
 #define SHARE			64
 #define MARGIN			8		/* 1/MARGIN of the reserve */
-#define WAL_OF_OTHERS	(256 * 1024)	/* until this process wrote its own */
-#define WAL_TRIES		3
+#define WAL_OF_OTHERS	(STEP / SHARE)	/* until this process wrote its own */
+
+static const int wal_tries = 3;
 
 int			ptsort_disk_reserve = -1;
 
@@ -208,7 +209,7 @@ diskspace_take_wal(Size size)
 		return;
 	for (volatile int tries = 0; look(&found, XLOGDIR, 0, size) < 0; tries++)
 	{
-		if (tries == WAL_TRIES)
+		if (tries == wal_tries)
 			report(ERROR, &found, "WAL", "",
 				   "lower max_wal_size, or find out what keeps old WAL files: an archive command that fails, or a replication slot");
 		if (tries > 0)

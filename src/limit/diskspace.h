@@ -4,8 +4,8 @@
  *	  Keeps free space in the file systems to which a process writes.
  *
  * A process takes space before it writes to temporary files, to a new relation
- * or to the WAL.  It raises ERRCODE_DISK_FULL if what it writes does not fit, or
- * would leave less than ptsort.disk_reserve and the next WAL file need.
+ * or to the WAL.  It raises ERRCODE_DISK_FULL if what it writes does not fit,
+ * or would leave less than ptsort.disk_reserve and the next WAL file need.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,8 +33,8 @@ extern void diskspace_look(Size *guard, Relation rel, const char *path,
 
 /*
  * Take space for 'size' bytes of a relation's main fork or, if 'rel' is NULL,
- * of the temporary file 'path', which exists.  *guard, at first 0, is the number
- * of bytes that the process may write without another look.
+ * of the temporary file 'path', which exists.  *guard, at first 0, is the
+ * number of bytes that the process may write without another look.
  */
 static inline void
 diskspace_take(Size *guard, Relation rel, const char *path, Size size)
@@ -46,8 +46,8 @@ diskspace_take(Size *guard, Relation rel, const char *path, Size size)
 }
 
 /*
- * Take space for WAL records of 'size' bytes.  May wait for a checkpoint, so the
- * caller must not hold a lock that a checkpoint needs.
+ * Take space for WAL records of 'size' bytes.  May wait for a checkpoint, so
+ * the caller must not hold a lock that a checkpoint needs.
  */
 extern void diskspace_take_wal(Size size);
 

@@ -7,6 +7,7 @@
  */
 #include "compat.h"
 
+#include <math.h>
 #include <time.h>
 
 #include "access/nbtree.h"
@@ -14,7 +15,6 @@
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_statistic.h"
 #include "executor/instrument.h"
-#include "limit/rates.h"
 #include "limit/work.h"
 #include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
@@ -35,6 +35,53 @@ work_now(void)
 
 	INSTR_TIME_SET_CURRENT(now);
 	return INSTR_TIME_GET_MICROSEC(now);
+}
+
+
+/*
+ * How fast earlier work wrote
+ */
+
+/*
+ * The system's cache takes about a GB before writing slows down to the speed of
+ * the disk, so small and large relations have different factors.
+ */
+static const double small_bytes = 24.0 * 1024 * 1024;	/* from here on */
+static const double large_bytes = 1024.0 * 1024 * 1024;
+
+/*
+ * What a session assumes for large relations before it knows better.  On one
+ * machine whose disk takes 1 GB in a second it was 1 to 3.
+ */
+static const double assumed = 1.7;
+
+/* A factor outside of these limits comes from something that happened once. */
+static const double least_factor = 0.25;
+static const double most_factor = 16;
+
+/* Factors of small and of large relations; 0: nothing remembered */
+static double remembered[2];
+
+double
+work_factor(double bytes)
+{
+	double		factor = remembered[bytes >= large_bytes];
+
+	if (bytes >= small_bytes && factor > 0)
+		return factor;
+	return bytes >= large_bytes ? assumed : 1;
+}
+
+/* The new factor counts as much as all earlier ones. */
+void
+work_remember_factor(double bytes, double factor)
+{
+	double	   *old = &remembered[bytes >= large_bytes];
+
+	if (bytes < small_bytes)
+		return;
+	factor = Min(Max(factor, least_factor), most_factor);
+	*old = *old > 0 ? sqrt(factor * *old) : factor;
 }
 
 
@@ -172,7 +219,7 @@ work_describe(WorkAbout *about, WorkKind kind, Relation table, Relation index,
 		(double) about->blocks * BLCKSZ / Max(about->rows, 1);
 	about->budget = budget;
 	about->logged = RelationNeedsWAL(index);
-	about->factor = rates_factor(about->row_bytes * about->rows);
+	about->factor = work_factor(about->row_bytes * about->rows);
 }
 
 
@@ -277,13 +324,6 @@ work_scanned(void)
 }
 
 void
-work_expect_merges(uint64 bytes)
-{
-	ptsort_work.counts[WORK_EXPECTED] = bytes;
-	work_publish();
-}
-
-void
 work_count_merges(bool own, uint64 bytes)
 {
 	work_publish();
@@ -332,7 +372,7 @@ work_enter(WorkPhase phase)
 {
 	WorkShared *shared = ptsort_work.shared;
 
-	if (shared == NULL || pg_atomic_read_u32(&shared->phase) == phase)
+	if (pg_atomic_read_u32(&shared->phase) == phase)
 		return;
 	pg_atomic_write_u64(&shared->paused[phase],
 						pg_atomic_read_u64(&shared->counts[WORK_PAUSED]));
@@ -341,20 +381,6 @@ work_enter(WorkPhase phase)
 	pg_atomic_write_u64(&shared->since[phase], work_now());
 	pg_write_barrier();
 	pg_atomic_write_u32(&shared->phase, phase);
-}
-
-void
-work_set_participants(int participants)
-{
-	if (ptsort_work.shared != NULL)
-		pg_atomic_write_u32(&ptsort_work.shared->participants, participants);
-}
-
-void
-work_set_total(int64 tuples)
-{
-	if (ptsort_work.shared != NULL)
-		pg_atomic_write_u64(&ptsort_work.shared->total, tuples);
 }
 
 

@@ -392,17 +392,17 @@ average_run(const PtSort *sort)
 void
 sort_expect_merges(const PtSort *sort)
 {
-	double		scanned = work_scanned();
+	double		scanned = sort->nested ? 0 : work_scanned();
 	int			target;
 
 	if (scanned <= 0)
 		return;
 	target = sort->options.role == PTSORT_WORKER ? sort_runs_to_leave(sort) :
 		sort_merge_order(sort, MERGE_FINAL);
-	work_expect_merges((uint64)
-					   merged_bytes(average_run(sort), sort->nruns / scanned,
-									target,
-									sort_merge_order(sort, MERGE_TO_RUN)));
+	ptsort_work.counts[WORK_EXPECTED] = (uint64)
+		merged_bytes(average_run(sort), sort->nruns / scanned, target,
+					 sort_merge_order(sort, MERGE_TO_RUN));
+	work_publish();
 }
 
 void
@@ -412,9 +412,10 @@ sort_merge_down(PtSort *sort, int target)
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
-	work_count_merges(sort->options.role != PTSORT_LEADER, (uint64)
-					  merged_bytes(average_run(sort), sort->nruns, target,
-								   order));
+	if (!sort->nested)
+		work_count_merges(sort->options.role != PTSORT_LEADER, (uint64)
+						  merged_bytes(average_run(sort), sort->nruns, target,
+									   order));
 	while (sort->nruns > target)
 		merge_runs(sort, runs_to_merge(sort->nruns, target, order));
 	sort->stats.run_ms += pt_ms_since(start);

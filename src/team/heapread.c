@@ -91,6 +91,7 @@ struct HeapReader
 	bool		copying;		/* true: try to copy pages */
 	bool		streams;		/* if not copying, read the scan's stream */
 	bool		ended;			/* true if the current batch is the last */
+	bool		nested;			/* see pace_is_nested */
 	Buffer		buffer;			/* buffer of the current page, or invalid */
 
 	/* the batch */
@@ -400,9 +401,10 @@ begin_timing(HeapReader *reader, instr_time *start)
 
 /* Count the time of reads since 'start' for this number of reads. */
 static void
-count_reading(instr_time start, int reads)
+count_reading(const HeapReader *reader, instr_time start, int reads)
 {
-	work_count(WORK_READING, (uint64) (pt_ms_since(start) * 1000 * reads));
+	if (!reader->nested)
+		work_count(WORK_READING, (uint64) (pt_ms_since(start) * 1000 * reads));
 }
 
 HeapReader *
@@ -411,6 +413,7 @@ heapread_begin(HeapScanDesc scan, int shares)
 	HeapReader *reader = palloc0(sizeof(HeapReader));
 
 	reader->scan = scan;
+	reader->nested = pace_is_nested();
 	/* at least 1: fetching the first block initializes what has_share reads */
 	reader->most = shares > 0 && scan->rs_nblocks <= SMALL_TABLE ?
 		Max(scan->rs_nblocks / shares, 1) : InvalidBlockNumber;
@@ -478,7 +481,7 @@ provide_block(HeapReader *reader, BlockNumber block, HeapPage *page)
 											reader->scan->rs_strategy);
 
 	if (timed)
-		count_reading(start, timed_one_of);
+		count_reading(reader, start, timed_one_of);
 	provide_buffer(reader, buffer, page);
 }
 
@@ -488,7 +491,7 @@ release_page(HeapReader *reader)
 	if (BufferIsValid(reader->buffer))
 		ReleaseBuffer(reader->buffer);
 	reader->buffer = InvalidBuffer;
-	pace_hold(false);
+	pace_hold(reader->nested);
 }
 
 /* Returns the next page of the scan's stream; see heapread_next. */
@@ -500,7 +503,7 @@ next_of_stream(HeapReader *reader, HeapPage *page)
 	Buffer		buffer = next_buffer(reader);
 
 	if (timed)
-		count_reading(start, timed_one_of);
+		count_reading(reader, start, timed_one_of);
 	if (BufferIsValid(buffer))
 		provide_buffer(reader, buffer, page);
 	return BufferIsValid(buffer);
@@ -515,7 +518,7 @@ begin_batch(HeapReader *reader)
 
 	INSTR_TIME_SET_CURRENT(start);
 	found = next_batch(reader);
-	count_reading(start, 1);
+	count_reading(reader, start, 1);
 	return found;
 }
 
