@@ -323,9 +323,11 @@ extern bool bounded_pays(const PtSort *sort);
 
 /*
  * sort_begin_run starts a new run.  A worker's run gets a sparse index, because
- * other participants may read it.
+ * other participants may read it.  sort_writer_memory returns the number of
+ * bytes by which sort_other_memory() may grow if the sort begins a run.
  */
 extern void sort_begin_run(PtSort *sort, RunWriter *writer);
+extern int64 sort_writer_memory(const PtSort *sort);
 
 /*
  * sort_wants_short_runs: true if the sort writes runs in any case, and its
