@@ -15,8 +15,6 @@
  */
 #include "compat.h"
 
-#include <ctype.h>
-
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
@@ -180,15 +178,13 @@ static void
 name_table(const CheckTarget *target, MemoryContext context)
 {
 	char		path[MAXPGPATH];
-	const char *found;
 	ErrorData  *error;
 
 	MemoryContextSwitchTo(context);
 	error = CopyErrorData();
 	pt_relation_path(target->index, path);
-	found = strstr(error->message, path);
 	if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED ||
-		(found != NULL && !isdigit((unsigned char) found[strlen(path)])))
+		strstr(error->message, path) != NULL)
 		PG_RE_THROW();
 	FlushErrorState();
 	ereport(ERROR,
