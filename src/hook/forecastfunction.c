@@ -178,6 +178,8 @@ judge_rows(ForecastRow *rows, int n)
 
 		if (forecast->obstacle != NULL)
 			return forecast->obstacle;
+		if (!rows[i].known && !OidIsValid(rows[i].item->index_id))
+			return pstrdup("unknown");
 		if (temp_file_limit >= 0 && rows[i].known &&
 			forecast->temp_bytes / rows[i].participants >
 			(double) temp_file_limit * 1024)
