@@ -307,9 +307,10 @@ check_fill(Team *team)
 
 	begin_check(self);
 	check->sort = self->info.with_rows ? team->sort : NULL;
-	while ((block = pg_atomic_fetch_add_u32(&shared->next, CHECK_AHEAD)) < end)
+	while ((block = pg_atomic_fetch_add_u32(&shared->next,
+											PAGEREAD_MOST)) < end)
 	{
-		BlockNumber stop = Min(end - block, CHECK_AHEAD) + block;
+		BlockNumber stop = Min(end - block, PAGEREAD_MOST) + block;
 
 		checkread_ahead(check, block, stop - block);
 		for (; block < stop; block++)
