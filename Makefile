@@ -133,7 +133,7 @@ DATA = $(wildcard ptsort--*.sql)
 LAYERS = \
 	util owner stamp segment debug \
 	$(addprefix limit/, \
-		rates replicas work pace publish estimate diskspace) \
+		replicas work pace estimate diskspace) \
 	$(addprefix text/, \
 		text_table text_pass text_icu text_unit text_rank text_digest text_model text_symbol text_code) \
 	$(addprefix key/, \
@@ -167,7 +167,7 @@ LAYERS = \
 		sortreport sortnode) \
 	$(addprefix hook/, \
 		hook utility planworkers ambuild redirect cluster internals api checkfunction \
-		duplicatesfunction limitfunction progressfunction collations forecaststatement \
+		duplicatesfunction progressfunction forecaststatement \
 		forecastfunction module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
@@ -188,6 +188,7 @@ ifeq ($(PGXS),)
 $(error $(PG_CONFIG) does not run: install postgresql-server-dev-NN, or set PG_CONFIG=/path/to/pg_config; "make check" installs a server for you)
 endif
 include $(PGXS)
+include contrib/server.mk
 
 # PGXS removes the headers, but not the directory that PGXS made for them.  PGXS
 # also made the parent directory, unless another extension had headers there.

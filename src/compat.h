@@ -293,12 +293,17 @@ typedef struct SplitedPageLayout SplitPageLayout;
 #define pt_local_backend_status(i) pgstat_fetch_stat_local_beentry(i)
 #endif
 
-/* True if a WAL sender streams to a replica; before 16, it may be decoding. */
+/* True if a WAL sender streams to a physical replica; 15 cannot tell. */
 #if PG_VERSION_NUM >= 160000
 #define pt_sends_to_replica(sender) \
 	((sender)->kind == REPLICATION_KIND_PHYSICAL)
 #else
 #define pt_sends_to_replica(sender) true
+#endif
+
+/* 19 renamed the flag for a checkpoint without delays. */
+#if PG_VERSION_NUM < 190000
+#define CHECKPOINT_FAST CHECKPOINT_IMMEDIATE
 #endif
 
 /* Since 17 an extension can name its wait events. */

@@ -13,7 +13,8 @@ DebugSettings ptsort_debug = {
 	.key_class = KEY_CLASS_AUTO,
 	.collation_rules = -1,
 	.learn_tuples = -1,
-	.leader_participates = true
+	.leader_participates = true,
+	.warn_after_ms = 60 * 1000
 };
 
 FaultHook	ptsort_fault_hook = NULL;

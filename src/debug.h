@@ -46,7 +46,9 @@ typedef struct DebugSettings
 	bool		all_workers;	/* start all allowed workers, even if they do
 								 * not pay off */
 	int			sample_rows;	/* rows that end a forecast's sample */
-	int			free_kilobytes; /* free space that a forecast sees */
+	int			free_kilobytes; /* free space that ptsort sees */
+	int			warn_after_ms;	/* duration of a pause for a limit before a
+								 * participant warns */
 } DebugSettings;
 
 extern DebugSettings ptsort_debug;

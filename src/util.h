@@ -32,14 +32,11 @@ __asm__("":"+r"(size));
 	memcpy(target, source, size);
 }
 
-/* pt_processors returns the number of processors, or INT_MAX if unknown. */
-static inline int
-pt_processors(void)
-{
-	long		n = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return n > 0 ? (int) Min(n, INT_MAX) : INT_MAX;
-}
+/*
+ * pt_processors returns how many processors this process may use, by its
+ * affinity and its cgroup's quota, when first called; INT_MAX: unknown.
+ */
+extern int	pt_processors(void);
 
 /* Number of entries in memory to look at between two checks for interrupts. */
 #define CHECK_INTERVAL	100000

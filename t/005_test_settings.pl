@@ -28,7 +28,7 @@ CREATE ROLE ordinary LOGIN;
 });
 
 my @settings = qw(all_workers collation_rules free_kilobytes key_class leader_participates
-  learn_tuples merge_order sample_rows server_pages slices spill_entries trust_collations);
+  learn_tuples merge_order sample_rows server_pages slices spill_entries trust_collations warn_after_ms);
 
 # A session that loads only ptsort
 is( $node->safe_psql('postgres', q{
@@ -54,7 +54,7 @@ SELECT string_agg(split_part(name, '.', 2) || '=' || setting, ' ' ORDER BY name 
 WHERE name LIKE 'ptsort\_test.%' AND 'NOT_IN_SAMPLE' = ANY (pg_settings_get_flags(name));
 };
 my $defaults = 'all_workers=off collation_rules=-1 free_kilobytes=0 key_class=auto leader_participates=on '
-  . 'learn_tuples=-1 merge_order=0 sample_rows=0 server_pages=off slices=0 spill_entries=0 trust_collations=off';
+  . 'learn_tuples=-1 merge_order=0 sample_rows=0 server_pages=off slices=0 spill_entries=0 trust_collations=off warn_after_ms=60000';
 
 my $built = "leader|1|0|f\nworker|2|20000|t";
 

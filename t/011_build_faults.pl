@@ -132,6 +132,17 @@ is(disturb('pg_terminate_backend', 'client backend') =~ s/\nserver.*//sr,
 	'FATAL:  57P01: terminating connection due to administrator command',
 	'a terminated leader ends the build');
 
+# Workers that start after the team's end: none reports that something is gone.
+{
+	my $end = log_end($node);
+	my $psql = start_psql($node, "SET ptsort_test.fault = 'build: worker start:1:deaf:worker, build: before scan:1:sleep:leader'", $create);
+	ok(wait_for_point($node, 'build: worker start', 2) && wait_for_point($node, 'build: before scan'), 'late workers: all processes wait');
+	$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'at build: before scan'});
+	$psql->{run}->finish;
+	is(join("\n", slurp_file($node->logfile, $end) =~ /(ERROR:  .*)/g), 'ERROR:  canceling statement due to user request', "late workers: only the leader's error is in the log");
+	check_nothing_left($node, 'late workers', $segments);
+}
+
 # Users' mistakes: the error equals that of the server's build
 sub same_error
 {

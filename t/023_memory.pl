@@ -116,6 +116,18 @@ UPDATE pg_class SET reltuples = 100 * reltuples WHERE oid = 'longer'::regclass;
 });
 check_build('s', 64, 1, undef, 'longer');
 
+# The sample that the participants share is in memory twice for a moment, beside
+# entries that fill the rest of the budget.
+$node->safe_psql(
+	'postgres', q{
+CREATE TABLE even AS
+SELECT (SELECT left(string_agg(md5((i * 13 + j)::text), ''), 390) FROM generate_series(1, 13) j) COLLATE "C" AS s
+FROM generate_series(1, 60000) i;
+VACUUM ANALYZE even;
+UPDATE pg_class SET reltuples = 100 * reltuples WHERE oid = 'even'::regclass;
+});
+check_build('s', $_, 1, 1, 'even') foreach 18, 22, 26;
+
 # A growing array of entries must not be in memory twice.  The number of rows
 # is just above a power of two and far above the planner's estimate.  The
 # process's peak memory then grows by 17 MB for the entries, and by 17 MB more

@@ -15,7 +15,7 @@ use Time::HiRes qw(time);
 
 my $event = server_major() >= 17 ? 'PtsortPause' : 'Extension';
 my $node = new_node('primary', init => { allows_streaming => 1 },
-	conf => "maintenance_work_mem = '4MB'\nwal_level = replica\nptsort.max_wal_rate = 0\nmax_wal_size = '1GB'\n");
+	conf => "maintenance_work_mem = '4MB'\nwal_level = logical\nptsort.max_wal_rate = 0\nmax_wal_size = '1GB'\n");
 $node->safe_psql(
 	'postgres', q{
 CREATE TABLE t AS SELECT g AS a, md5(g::text) AS word FROM generate_series(1, 200000) g;
@@ -137,7 +137,39 @@ SELECT max(paused_ms) > 0 FROM ptsort_last_copy()});
 	is($slow->{out}, "42\n", 'it ends');
 	$node->safe_psql('postgres', 'DROP INDEX t_a');
 }
+# A participant that read the old rate neither waits for it nor lets others wait.
+{
+	my $pause = pause_points($node);
+	my $slow = start_slow('CREATE INDEX t_a ON t (word, a)', "SET ptsort.max_io_rate = '1kB'; SET ptsort_test.fault = 'pace: charge:1:pause'");
+	wait_for_point($node, 'pace: charge') or fail('no charge');
+	is($node->safe_psql('postgres', q{SELECT ptsort_set_limits(pid, max_io_rate => '1TB') FROM ptsort_progress()}), 't', 'a change in the instant of a charge');
+	end_session($pause);
+	$node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM ptsort_progress()') or fail('the build waits for the old rate');
+	$slow->{run}->finish;
+	is($slow->{out}, "42\n", 'the build ends');
+	$node->safe_psql('postgres', 'DROP INDEX t_a');
+}
 check_nothing_left($node, 'changes', $segments);
+
+# Returns the warnings in psql's output, and compares their number with the log's.
+sub warnings_of
+{
+	my ($slow, $end) = @_;
+	my @warnings = $slow->{err} =~ /^(?:WARNING|DETAIL|HINT):  (?:01000: )?(.*)/mg;
+	my @logged = slurp_file($node->logfile, $end) =~ /WARNING:  .* waits for limit/g;
+	is(scalar(@logged), scalar(grep { /waits for limit/ } @warnings), 'the log has the warning once, too');
+	return join('|', @warnings) =~ s/set_limits\(\d+/set_limits(PID/r;
+}
+my $warn = 'SET ptsort_test.warn_after_ms = 0';
+my $warning = 'build or copy of public.t_a waits for limit "%s"|%sCancel the statement, or change the limit in another session: SELECT ptsort_set_limits(PID, %1$s => \'0\').';
+
+{
+	my $end = log_end($node);
+	my $slow = start_slow('CREATE INDEX t_a ON t (word, a)', "SET ptsort.max_wal_rate = '5MB'; $warn");
+	$slow->{run}->finish;
+	is(warnings_of($slow, $end), sprintf($warning, 'max_wal_rate', ''), 'a warning of long pauses');
+	$node->safe_psql('postgres', 'DROP INDEX t_a');
+}
 
 # Replicas.  A replica that replays nothing stops the build, not far behind the
 # limit; the batch of each participant may be on the way.
@@ -147,35 +179,82 @@ $replica->init_from_backup($node, 'b', has_streaming => 1);
 $replica->start;
 $node->wait_for_catchup($replica);
 my $lag = q{SELECT max(pg_wal_lsn_diff(pg_current_wal_insert_lsn(), replay_lsn)) FROM pg_stat_replication};
+
+# Starts a build that must wait, with settings, until a function lets it go on.
+sub waits_for
+{
+	my ($name, $settings, $seen, $let_go) = @_;
+	my $end = log_end($node);
+	my $slow = start_slow('CREATE INDEX t_a ON t (word, a)', "SET ptsort.max_replica_lag = '1MB'; $settings");
+	$node->poll_query_until('postgres', qq{SELECT coalesce(waiting_for ~ '^max_replica_lag: $seen\$', false) FROM ptsort_progress()})
+	  or fail("$name: waits for: " . $node->safe_psql('postgres', 'SELECT waiting_for FROM ptsort_progress()'));
+	$let_go->();
+	$slow->{run}->finish;
+	is($slow->{out}, "42\n", "$name: then the build ends");
+	is(error_of($slow->{err} =~ s/^WARNING.*\n(?:(?:DETAIL|HINT|LOCATION).*\n)*//mgr), '', "$name: without an error");
+	$node->safe_psql('postgres', 'DROP INDEX t_a');
+	return warnings_of($slow, $end);
+}
+my $behind = 'replica "replica" is [0-9]+ kB behind';
 foreach my $names ('', 'replica')
 {
 	$node->wait_for_catchup($replica);
 	$replica->safe_psql('postgres', 'SELECT pg_wal_replay_pause()');
-	my $slow = start_slow('CREATE INDEX t_a ON t (word, a)', "SET ptsort.max_replica_lag = '1MB'; SET ptsort.lag_replicas = '$names'");
-	wait_for_pause(1);
-	my $behind = 0;
-	# the others may be in their last batch
-	foreach my $try (1 .. 10)
-	{
-		$behind = $node->safe_psql('postgres', "SELECT pg_sleep(0.05); $lag") =~ s/\s//r;
-	}
-	cmp_ok($behind, '>', 1024 * 1024, "replicas \"$names\": it is behind");
-	cmp_ok($behind, '<', 1024 * 1024 + 3 * 300 * 1024, 'by the limit and a batch of each participant, at most');
-	$replica->safe_psql('postgres', 'SELECT pg_wal_replay_resume()');
-	$slow->{run}->finish;
-	is($slow->{out}, "42\n", 'when it replays again, the build ends');
-	is(error_of($slow->{err}), '', 'without an error');
-	$node->safe_psql('postgres', 'DROP INDEX t_a');
+	is(waits_for("replicas \"$names\"", "SET ptsort.lag_replicas = '$names'", $behind, sub {
+		my $bytes = 0;
+		# the others may be in their last batch
+		foreach my $try (1 .. 10)
+		{
+			$bytes = $node->safe_psql('postgres', "SELECT pg_sleep(0.05); $lag") =~ s/\s//r;
+		}
+		cmp_ok($bytes, '>', 1024 * 1024, "replicas \"$names\": it is behind");
+		cmp_ok($bytes, '<', 1024 * 1024 + 3 * 300 * 1024, 'by the limit and a batch of each participant, at most');
+		$replica->safe_psql('postgres', 'SELECT pg_wal_replay_resume()');
+	}), '', 'no warning within a minute');
 }
 
-# A named replica that is not connected is too far behind; one without a name
-# does not count.
+# Programs that receive WAL, as physical and as logical replicas
+my %received = (out => '', err => '');
+sub receive
 {
-	my $slow = start_slow('CREATE INDEX t_a ON t (word, a)', q{SET ptsort.max_replica_lag = '1GB'; SET ptsort.lag_replicas = 'replica, "Another One"'});
-	my $pid = wait_for_pause(1);
-	is($node->safe_psql('postgres', "SELECT ptsort_set_limits($pid, max_replica_lag => '0')"), 't', 'a replica is missing: lift the limit');
-	$slow->{run}->finish;
-	is($slow->{out}, "42\n", 'the build ends');
+	my ($name, @command) = @_;
+	$received{run} = IPC::Run::start([ @command, '-d', $node->connstr('postgres') . " application_name=$name" ], '<', \undef, '>', \$received{out}, '2>', \$received{err});
+	$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_replication WHERE application_name = '$name' AND flush_lsn IS NOT NULL") or fail("no $name: $received{err}");
+}
+
+# Two replicas of one name: one keeps up.
+my $archive = PostgreSQL::Test::Utils::tempdir();
+receive('replica', 'pg_receivewal', '--synchronous', '-D', $archive);
+$replica->safe_psql('postgres', 'SELECT pg_wal_replay_pause()');
+like(waits_for('two of one name', "SET ptsort.lag_replicas = 'replica'; $warn", $behind, sub { $replica->safe_psql('postgres', 'SELECT pg_wal_replay_resume()') }),
+	qr/^build or copy of public.t_a waits for limit "max_replica_lag"\|The replica "replica" is \d+ kB behind.\|Cancel/, 'a warning names the replica');
+$received{run}->kill_kill;
+
+# A logical subscriber counts if it is named (before 16, always).
+$node->safe_psql('postgres', q{CREATE PUBLICATION p FOR TABLE other; SELECT pg_create_logical_replication_slot('s', 'pgoutput')});
+receive('subscriber', 'pg_recvlogical', '--start', '-S', 's', '-o', 'proto_version=1', '-o', 'publication_names=p', '-F', '1', '-s', '1', '-f', "$archive/out");
+my $sender = q{SELECT pid FROM pg_stat_replication WHERE application_name = 'subscriber'};
+is($node->safe_psql('postgres', q{SET ptsort.max_replica_lag = '1GB'; SET ptsort.lag_replicas = 'subscriber'; CREATE INDEX t_b ON t (word, a); DROP INDEX t_b; SELECT 42}), 42, 'a logical subscriber that keeps up');
+kill 'STOP', $received{run}->{KIDS}[0]{PID};
+waits_for('a logical subscriber', "SET ptsort.lag_replicas = 'Subscriber'", 'replica "subscriber" is [0-9]+ kB behind', sub {
+	$node->safe_psql('postgres', q{SELECT ptsort_set_limits(pid, max_replica_lag => '1GB') FROM ptsort_progress()});
+	kill 'CONT', $received{run}->{KIDS}[0]{PID};
+});
+if (server_major() >= 16)
+{
+	kill 'STOP', $received{run}->{KIDS}[0]{PID};
+	is($node->safe_psql('postgres', q{SET ptsort.max_replica_lag = '1MB'; CREATE INDEX t_b ON t (word, a); DROP INDEX t_b; SELECT 42}), 42, 'without a name, it does not count');
+	kill 'CONT', $received{run}->{KIDS}[0]{PID};
+}
+$received{run}->kill_kill;
+$node->poll_query_until('postgres', q{SELECT count(pg_drop_replication_slot(slot_name)) = 0 FROM pg_replication_slots WHERE NOT active}) or fail('the slot remains');
+
+# A named replica that is not connected is too far behind, and a warning at the
+# begin says so; one without a name does not count.
+{
+	my $let_go = sub { is($node->safe_psql('postgres', q{SELECT ptsort_set_limits(pid, max_replica_lag => '0') FROM ptsort_progress()}), 't', 'a replica is missing: lift the limit') };
+	is(waits_for('a missing replica', q{SET ptsort.lag_replicas = 'replica, "Another One"'}, 'replica "Another One" is not connected', $let_go),
+		sprintf($warning, 'max_replica_lag', 'The replica "Another One" is not connected.|'), 'a warning at once');
 	$node->wait_for_catchup($replica);
 	$replica->safe_psql('postgres', 'SELECT pg_wal_replay_pause()');
 	$replica->stop('immediate');

@@ -136,6 +136,13 @@ SET enable_seqscan = off;
 SELECT count(*) FROM few WHERE looks(a) = 1;
 }), 100, 'the leader sees itself');
 
+# A check by a function of the index's expression is nested in the build.  (It
+# passes points of a build, but writes no pages.)
+at_point('pagewrite: log', 3, [ q{CREATE FUNCTION checks(int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS
+	$$ BEGIN IF $1 IN (1, 100000) THEN PERFORM public.ptsort_check('public.few_a', heap => true); END IF; RETURN $1; END $$},
+	'CREATE INDEX t_checks ON t (checks(a))' ],
+	sub { is(progress('relation, participants'), 'public.t_checks|3', 'a check in a function changes nothing') });
+
 # Several builds at a time, and without pg_stat_activity
 {
 	my $pause = pause_points($node);

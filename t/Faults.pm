@@ -307,7 +307,7 @@ sub configurations
 	return (
 		{ name => 'text', setup => $runs, create => 'CREATE INDEX i ON t (word) TABLESPACE space', roles => $both },
 		{ name => 'exact', setup => $runs, create => 'CREATE INDEX i ON t (id) TABLESPACE space', roles => $both },
-		{ name => 'merges', setup => "$runs; SET ptsort_test.merge_order = 2",
+		{ name => 'merges', setup => "$runs; SET ptsort_test.merge_order = 2; SET ptsort.max_io_rate = '1TB'",
 			create => 'CREATE INDEX i ON t (id, word) TABLESPACE space', roles => $both },
 		{ name => 'leader learns', setup => $runs, create => 'CREATE INDEX i ON t (word) TABLESPACE space',
 			points => qr/learn/, roles => { leader => 'leader_learns', worker => 'leader_learns' } },

@@ -65,7 +65,7 @@ BEGIN
 	FROM (SELECT CASE WHEN p.kept[i] = cardinality(s.types) AND s.provariadic <> 0 AND t.typarray = 0 AND t.typelem <> 0 AND i = cardinality(p.types)
 				THEN 'VARIADIC' END AS mode,
 			(SELECT s.proargnames[m.n] FROM unnest(s.modes) WITH ORDINALITY m (mode, n)
-				WHERE m.mode IN ('i', 'v', 'b') ORDER BY m.n OFFSET p.kept[i] - 1 LIMIT 1) AS name,
+				WHERE m.mode IN ('i', 'v', 'b') AND p.kept[i] IS DISTINCT FROM p.kept[i - 1] ORDER BY m.n OFFSET p.kept[i] - 1 LIMIT 1) AS name,
 			format_type(p.types[i], NULL) AS type, i AS place
 		FROM generate_subscripts(p.types, 1) i JOIN pg_type t ON t.oid = p.types[i]
 		UNION ALL
@@ -110,7 +110,7 @@ FROM sources s, common c, LATERAL (SELECT array_agg(CASE
 		WHEN typname ~ '^any(compatible)?array$' THEN c.typarray WHEN typname IN ('any', 'anyelement', 'anynonarray', 'anycompatible', 'anycompatiblenonarray')
 		THEN c.oid ELSE t.oid END ORDER BY n) AS new
 	FROM unnest(types) WITH ORDINALITY u (type, n) JOIN pg_type t ON t.oid = type) n
-WHERE free AND new <> types AND (SELECT bool_and(pg_temp.usable(t)) FROM unnest(new) t) ON CONFLICT DO NOTHING;
+WHERE free AND new <> types AND types && (SELECT array_agg(oid) FROM pg_type WHERE typname ~ '^any') AND (SELECT bool_and(pg_temp.usable(t)) FROM unnest(new) t) ON CONFLICT DO NOTHING;
 
 -- Two of them, or an array of any number, instead of VARIADIC "any"
 INSERT INTO plan SELECT s.oid, proname, types[:pronargs - 1] || a.oid || b.oid, ARRAY(SELECT generate_subscripts(types, 1)) || pronargs

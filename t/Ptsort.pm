@@ -121,10 +121,12 @@ sub start_psql
 }
 
 # Starts pgbench, which runs a script until stop_pgbench() ends it.
+my $benches = 0;
 sub start_pgbench
 {
 	my ($node, $script, @options) = @_;
-	my $bench = { in => '', out => '', err => '' };
+	my $bench = { in => '', out => '', err => '', node => $node, name => 'pgbench ' . ++$benches };
+	local $ENV{PGAPPNAME} = $bench->{name};
 	$bench->{run} = IPC::Run::start(
 		[
 			'pgbench', '-n', '-T', '100000', @options, '-f', $script,
@@ -134,15 +136,17 @@ sub start_pgbench
 	return $bench;
 }
 
-# Ends pgbench; returns true if pgbench was still running.  The messages of
-# pgbench are in ->{err}.
+# Ends pgbench and its sessions; returns true if pgbench was still running.  The
+# messages of pgbench are in ->{err}.  A session that lost its client completes
+# its statement first, for example a VACUUM, so the function waits for that.
 sub stop_pgbench
 {
 	my ($bench) = @_;
 	my $running = $bench->{run}->pumpable;
 	$bench->{run}->signal('TERM');
 	$bench->{run}->finish;
-	return $running;
+	return $bench->{node}->poll_query_until('postgres',
+		"SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = '$bench->{name}'") && $running;
 }
 
 # Waits until at least $processes processes (default: 1) sleep or pause at the

@@ -19,6 +19,12 @@
 # longer than TAP_SECONDS, the script ends it and counts it as failed.  The
 # script also saves reports of failed tests in build/check/.
 #
+# If a TAP file fails, and contains a line such as:
+#
+#	# Its servers are kept after a failure: the pages show the cause
+#
+# the script saves its servers' data directories in build/check/, too.
+#
 # The script checks the log of each server that a test starts.  See tally.sh for
 # the messages that a log must not contain, and for the line by which a test
 # allows some of these messages.
@@ -93,6 +99,18 @@ run_all_regress()
 	unset PGHOST PGPORT PGUSER
 }
 
+# keep_servers FILE: save the data directories of a failed TAP file's servers, if
+# the file wants this
+keep_servers()
+{
+	local archive=$work/servers.$(name_of "$1").tgz
+	grep -q '^# Its servers are kept after a failure: ' "$1" || return
+	(cd "$work/src/tmp_check" &&
+		tar -czf "$archive" "t_$(name_of "$1")"_*_data 2>/dev/null) &&
+		keep_report "$archive"
+	rm -f "$archive"
+}
+
 # name_of FILE: print the TAP file's name as it appears in the names of its
 # logs, servers and directories
 name_of()
@@ -131,6 +149,7 @@ run_tap()
 	check_node_logs "$file"
 	# if watch_tap ended the TAP file, the servers may still be running
 	stop_servers "$work/src/tmp_check/t_$name"_*_data
+	[ "$failed" -eq 0 ] || keep_servers "$file"
 	rm -rf "$work/src/tmp_check/t_$name"_*_data
 }
 

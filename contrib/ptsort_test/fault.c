@@ -15,6 +15,8 @@
  *		fatal	raises a FATAL error
  *		sleep	waits for a cancel request, at most ten minutes
  *		pause	waits while another session holds advisory lock 1
+ *		deaf	waits for a request to end the process, at most a minute, then
+ *				goes on for a moment as if there was none
  *		timeout	makes the statement time out at once, and goes on
  *		cancel	cancels itself, as pg_cancel_backend() does, and goes on
  *		terminate	terminates itself, as pg_terminate_backend() does
@@ -34,8 +36,8 @@
  * full_... and no_... need shortage.c and need this library in
  * shared_preload_libraries.
  *
- * A process that sleeps or pauses shows "at POINT" as its application_name, so
- * that a test can wait for the process.
+ * A process that waits shows "at POINT" as its application_name, so that a test
+ * can wait for the process.
  *
  *-------------------------------------------------------------------------
  */
@@ -79,6 +81,7 @@ typedef enum FaultAction
 	FAULT_FATAL,
 	FAULT_SLEEP,
 	FAULT_PAUSE,
+	FAULT_DEAF,
 	FAULT_TIMEOUT,
 	FAULT_CANCEL,
 	FAULT_TERMINATE,
@@ -111,8 +114,8 @@ typedef struct Fault
 } Fault;
 
 static const char *const action_names[] = {
-	"error", "fatal", "sleep", "pause", "timeout", "cancel", "terminate",
-	"kill", "stop", "palloc", "malloc", "full_temp", "full_index", "full_wal",
+	"error", "fatal", "sleep", "pause", "deaf", "timeout", "cancel",
+	"terminate", "kill", "stop", "palloc", "malloc", "full_temp", "full_index", "full_wal",
 	"full_segment", "full_file", "no_fork", "no_start", NULL
 };
 static const char *const where_names[] = {"any", "leader", "worker", NULL};
@@ -241,6 +244,16 @@ wait_a_while(int tenths)
 	}
 }
 
+/* Waits for a request to end this process, and half a second longer. */
+static void
+wait_for_request(void)
+{
+	for (int tenths = 600; !ProcDiePending && tenths > 0; tenths--)
+		pg_usleep(100000L);
+	for (int tenths = 5; tenths > 0; tenths--)
+		pg_usleep(100000L);
+}
+
 /* Waits until the session that holds PAUSE_LOCK releases it. */
 static void
 wait_for_lock(void)
@@ -285,6 +298,10 @@ interrupt(FaultAction action, const char *point)
 			show_point(point);
 			wait_for_lock();
 			pgstat_report_appname(application_name);
+			break;
+		case FAULT_DEAF:
+			show_point(point);
+			wait_for_request();
 			break;
 		case FAULT_TIMEOUT:
 			enable_timeout_after(STATEMENT_TIMEOUT, 1);

@@ -51,6 +51,7 @@ typedef struct TestSettings
 	bool	   *all_workers;
 	int		   *sample_rows;
 	int		   *free_kilobytes;
+	int		   *warn_after_ms;
 } TestSettings;
 
 /* Properties of a key (src/key/key.h) */

@@ -88,9 +88,9 @@ define_work_settings(const TestSettings *s)
 				"This has no effect on builds with CONCURRENTLY.");
 }
 
-/* Settings of forecasts. */
+/* Settings of forecasts and limits. */
 static void
-define_forecast_settings(const TestSettings *s)
+define_other_settings(const TestSettings *s)
 {
 	define_int("ptsort_test.sample_rows", s->sample_rows, 0, INT_MAX,
 			   "Ends the sample of a forecast after about this many rows.",
@@ -98,6 +98,9 @@ define_forecast_settings(const TestSettings *s)
 	define_int("ptsort_test.free_kilobytes", s->free_kilobytes, 0, INT_MAX,
 			   "Makes a forecast see this much free space on each file system.",
 			   "0 means the true space.");
+	define_int("ptsort_test.warn_after_ms", s->warn_after_ms, 0, INT_MAX,
+			   "Sets the milliseconds of a pause for a limit after which a participant warns.",
+			   NULL);
 }
 
 /* test_settings_init loads ptsort and defines the settings. */
@@ -108,5 +111,5 @@ test_settings_init(void)
 
 	define_key_settings(settings);
 	define_work_settings(settings);
-	define_forecast_settings(settings);
+	define_other_settings(settings);
 }

@@ -15,8 +15,6 @@
  */
 #include "compat.h"
 
-#include <ctype.h>
-
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
@@ -76,7 +74,7 @@ judge(Relation heap, Relation index, CheckUse use)
 }
 
 static void
-close_both(const CheckTarget * target)
+close_both(const CheckTarget *target)
 {
 	if (target->index != NULL)
 		relation_close(target->index, AccessShareLock);
@@ -84,7 +82,7 @@ close_both(const CheckTarget * target)
 }
 
 CheckState
-checkone_open(Oid index_id, CheckUse use, CheckTarget * target)
+checkone_open(Oid index_id, CheckUse use, CheckTarget *target)
 {
 	Oid			heap_id = IndexGetRelation(index_id, true);
 	CheckState	state = CHECK_IS_GONE;
@@ -107,7 +105,7 @@ checkone_open(Oid index_id, CheckUse use, CheckTarget * target)
 }
 
 void
-checkone_close(CheckTarget * target)
+checkone_close(CheckTarget *target)
 {
 	owner_leave(&target->caller);
 	close_both(target);
@@ -177,18 +175,16 @@ checkone_refuse(Oid index_id, CheckState state)
  * page of the index is a finding, except in a temporary table.)
  */
 static void
-name_table(const CheckTarget * target, MemoryContext context)
+name_table(const CheckTarget *target, MemoryContext context)
 {
 	char		path[MAXPGPATH];
-	const char *found;
 	ErrorData  *error;
 
 	MemoryContextSwitchTo(context);
 	error = CopyErrorData();
 	pt_relation_path(target->index, path);
-	found = strstr(error->message, path);
 	if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED ||
-		(found != NULL && !isdigit((unsigned char) found[strlen(path)])))
+		strstr(error->message, path) != NULL)
 		PG_RE_THROW();
 	FlushErrorState();
 	ereport(ERROR,
@@ -198,7 +194,7 @@ name_table(const CheckTarget * target, MemoryContext context)
 }
 
 void
-checkone_run(const CheckTarget * target, const CheckRequest *request,
+checkone_run(const CheckTarget *target, const CheckRequest *request,
 			 CheckReport *report, int *participants)
 {
 	MemoryContext context = CurrentMemoryContext;

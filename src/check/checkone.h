@@ -37,7 +37,7 @@ typedef struct CheckTarget
 	Relation	heap;
 	Relation	index;
 	OwnerSwitch caller;
-}			CheckTarget;
+} CheckTarget;
 
 /* CheckUse: what a function reads.  Only its definition: an invalid index. */
 typedef enum CheckUse
@@ -45,7 +45,7 @@ typedef enum CheckUse
 	CHECK_USES_INDEX,
 	CHECK_USES_BOTH,
 	CHECK_USES_TABLE
-}			CheckUse;
+} CheckUse;
 
 static inline CheckUse
 checkone_use(const CheckRequest *request)
@@ -60,8 +60,8 @@ checkone_use(const CheckRequest *request)
  * returns to the caller's rights, closes both, and releases the locks.
  */
 extern CheckState checkone_open(Oid index_id, CheckUse use,
-								CheckTarget * target);
-extern void checkone_close(CheckTarget * target);
+								CheckTarget *target);
+extern void checkone_close(CheckTarget *target);
 
 /*
  * checkone_reason returns the text that explains a state after CHECK_FAILED,
@@ -73,7 +73,7 @@ extern const char *checkone_reason(CheckState state, int *sqlstate);
 extern void checkone_refuse(Oid index_id, CheckState state);
 
 /* checkone_run checks an index (checkindex_run), and reports the progress. */
-extern void checkone_run(const CheckTarget * target,
+extern void checkone_run(const CheckTarget *target,
 						 const CheckRequest *request, CheckReport *report,
 						 int *participants);
 

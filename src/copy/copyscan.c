@@ -218,7 +218,8 @@ put_page(CopyScan *cs)
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(cs->context);
 
-	work_count(WORK_ROWS, judge->nitems);
+	if (!judge->nested)
+		work_count(WORK_ROWS, judge->nitems);
 	copied = pg_atomic_add_fetch_u64(&cs->shared->copied, judge->nitems);
 	if (judge->progress)
 		pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_SCANNED,

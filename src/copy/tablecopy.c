@@ -213,6 +213,7 @@ write_by_server(Copier *self)
 	const CopyRules *rules = &self->rules;
 	BulkInsertState inserts = NULL;
 	RewriteState rewrite = NULL;
+	uint64		guarded = pgWalUsage.wal_bytes;
 	HeapTuple	tuple;
 	int			slice;
 
@@ -236,6 +237,11 @@ write_by_server(Copier *self)
 			else
 				rewrite_heap_tuple(rewrite, tuple, copy);
 			heap_freetuple(copy);
+			if (pgWalUsage.wal_bytes > guarded + PAGEWRITE_WAL)
+			{
+				guarded = pgWalUsage.wal_bytes;
+				diskspace_take_wal(PAGEWRITE_WAL);
+			}
 		}
 	}
 	if (inserts)

@@ -4,7 +4,7 @@
  *	  Compares what a statement needs on the disks with the free space.
  *
  * Directories on the same file system share its free space, so their needs
- * count together.  ptsort.disk_reserve must stay free.
+ * count together.  limit/diskspace.c decides, as it does for the build itself.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,6 @@
 
 #include "catalog/pg_tablespace_d.h"
 #include "commands/tablespace.h"
-#include "debug.h"
 #include "forecast/forecast.h"
 #include "lib/stringinfo.h"
 #include "limit/diskspace.h"
@@ -56,7 +55,7 @@ disk_temporary(void)
 	for (int i = 0; i < n; i++)
 	{
 		char	   *directory = disk_tablespace(tablespaces[i]);
-		int64		bytes = disk_free(directory);
+		int64		bytes = diskspace_free(directory);
 
 		if (result == NULL || bytes < least)
 		{
@@ -67,37 +66,12 @@ disk_temporary(void)
 	return result != NULL ? result : disk_tablespace(InvalidOid);
 }
 
-int64
-disk_free(const char *directory)
-{
-	if (ptsort_debug.free_kilobytes > 0)
-		return (int64) ptsort_debug.free_kilobytes * 1024;
-	return diskspace_free(directory);
-}
-
-/* Returns the device of a directory, or 0 if it is unknown. */
-static dev_t
-device_of(const char *directory)
+dev_t
+disk_device(const char *directory)
 {
 	struct stat status;
 
 	return stat(directory, &status) == 0 ? status.st_dev : 0;
-}
-
-/* Returns the first need on a device. */
-static const DiskNeed *
-first_on_device(List *needs, dev_t device)
-{
-	const DiskNeed *need = NULL;
-	ListCell   *lc;
-
-	foreach(lc, needs)
-	{
-		need = lfirst(lc);
-		if (need->device == device)
-			break;
-	}
-	return need;
 }
 
 /* Returns a size in the largest unit that leaves at least 10. */
@@ -113,15 +87,17 @@ describe_bytes(double bytes)
 }
 
 /*
- * If the file system of this need is too small for all needs on it, append a
- * text to 'verdict'.
+ * If the file system of the first need is too small for all needs on it, append
+ * a text to 'verdict'.  Returns the needs on other file systems.
  */
-static void
-judge_device(StringInfo verdict, List *needs, const DiskNeed *first)
+static List *
+judge_device(StringInfo verdict, List *needs)
 {
+	const DiskNeed *first = linitial(needs);
 	bool		used[NUM_DISK_USES] = {false};
-	int64		available = disk_free(first->directory);
 	double		bytes = 0;
+	double		wal = 0;
+	int64		lacking;
 	const char *separator = "";
 	ListCell   *lc;
 
@@ -131,15 +107,14 @@ judge_device(StringInfo verdict, List *needs, const DiskNeed *first)
 
 		if (need->device != first->device)
 			continue;
-		bytes += need->bytes;
+		*(need->use == DISK_WAL ? &wal : &bytes) += need->bytes;
 		used[need->use] |= need->bytes > 0;
+		needs = foreach_delete_current(needs, lc);
 	}
 	/* what needs no space does not stop at the reserve */
-	if (available < 0 || bytes == 0)
-		return;
-	available -= diskspace_reserved();
-	if (bytes <= available)
-		return;
+	if (bytes + wal == 0 ||
+		(lacking = diskspace_lacking(first->directory, bytes, wal)) == 0)
+		return needs;
 	if (verdict->len > 0)
 		appendStringInfoString(verdict, "; ");
 	for (int use = 0; use < NUM_DISK_USES; use++)
@@ -149,8 +124,8 @@ judge_device(StringInfo verdict, List *needs, const DiskNeed *first)
 		appendStringInfo(verdict, "%s%s", separator, use_names[use]);
 		separator = ", ";
 	}
-	appendStringInfo(verdict, ": %s more",
-					 describe_bytes(bytes - available));
+	appendStringInfo(verdict, ": %s more", describe_bytes(lacking));
+	return needs;
 }
 
 char *
@@ -164,15 +139,10 @@ disk_verdict(List *needs)
 	{
 		DiskNeed   *need = lfirst(lc);
 
-		need->device = device_of(need->directory);
+		need->device = disk_device(need->directory);
 	}
-	foreach(lc, needs)
-	{
-		const DiskNeed *need = lfirst(lc);
-
-		if (first_on_device(needs, need->device) == need)
-			judge_device(&verdict, needs, need);
-	}
+	while (needs != NIL)
+		needs = judge_device(&verdict, needs);
 	if (verdict.len == 0)
 		appendStringInfoString(&verdict, "fits");
 	return verdict.data;

@@ -161,8 +161,8 @@ extern char *disk_tablespace(Oid tablespace);
 /* disk_temporary returns the fullest directory of temp_tablespaces. */
 extern char *disk_temporary(void);
 
-/* disk_free returns the free bytes of a file system, or -1 if unknown. */
-extern int64 disk_free(const char *directory);
+/* disk_device returns the device of a directory, or 0 if it is unknown. */
+extern dev_t disk_device(const char *directory);
 
 /*
  * disk_verdict returns "fits", or text that says which file systems are too

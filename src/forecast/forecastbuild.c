@@ -27,7 +27,6 @@
 #include "catalog/pg_am_d.h"
 #include "forecast/forecast.h"
 #include "limit/estimate.h"
-#include "limit/rates.h"
 #include "miscadmin.h"
 #include "sort/tuplesort.h"
 #include "util.h"
@@ -138,7 +137,7 @@ read_ms(const Sample *sample, int busy)
 /*
  * Returns the seconds of a build or copy.  Dividing a GiST index's tuples into
  * leaves takes 'split_ms', which participants share.  Earlier work tells how
- * much longer than in the model writing takes on this server (limit/rates.h).
+ * much longer than in the model writing takes on this server (work_factor).
  */
 static double
 seconds_of(const Forecast *forecast, const ForecastRequest *request,
@@ -162,7 +161,7 @@ seconds_of(const Forecast *forecast, const ForecastRequest *request,
 		ms += estimate_runs(forecast->temp_bytes) * 1000;
 	return (ms / busy + request->workers * model.worker_ms) / 1000 +
 		estimate_write(&about, forecast->rows, busy) *
-		rates_factor(forecast->file_bytes);
+		work_factor(forecast->file_bytes);
 }
 
 static void

@@ -299,10 +299,8 @@ measure_disk(SampleState *scan)
 static bool
 may_spill(void)
 {
-	int64		available = diskspace_free(disk_temporary());
-
 	return temp_file_limit < 0 &&
-		(available < 0 || available > diskspace_reserved() + 2 * MAX_BYTES);
+		diskspace_lacking(disk_temporary(), 2 * MAX_BYTES, 0) == 0;
 }
 
 /* Prepare to compute index entries, and begin their sort. */

@@ -24,6 +24,7 @@
 #include "debug.h"
 #include "gist/gistbuild.h"
 #include "hook/hook.h"
+#include "limit/work.h"
 #include "miscadmin.h"
 #include "optimizer/paths.h"
 #include "storage/bufmgr.h"
@@ -269,11 +270,14 @@ will_follow(Relation heap, Oid index_oid)
  * wait for a lock earlier than the server does, and without a lock ptsort
  * cannot see which functions the build calls.  An index whose build may run
  * user code also ends the list: the code might write to the table between the
- * scan and the builds that use the scan's runs.
+ * scan and the builds that use the scan's runs.  So does an index whose runs do
+ * not fit on the disk beside those of the other indexes.
  */
 static int
-open_candidates(Relation heap, Oid current, Relation *candidates)
+open_candidates(Relation heap, Relation index, Oid current,
+				Relation *candidates)
 {
+	double		bytes = work_run_bytes(WORK_INDEX, heap, index);
 	List	   *indexes = original_indexes(heap);
 	bool		after = false;
 	int			n = 0;
@@ -283,7 +287,7 @@ open_candidates(Relation heap, Oid current, Relation *candidates)
 	{
 		Oid			oid = lfirst_oid(lc);
 		Relation	other;
-		bool		is_safe;
+		bool		may_join;
 
 		if (n == ptsort_indexes_per_scan - 1)
 			break;
@@ -295,12 +299,14 @@ open_candidates(Relation heap, Oid current, Relation *candidates)
 		if (!ConditionalLockRelationOid(oid, AccessShareLock))
 			break;
 		other = index_open(oid, NoLock);
-		is_safe = runs_no_user_code(other);
-		if (!is_safe || ambuild_of_server(other) != btbuild ||
+		bytes += work_run_bytes(WORK_INDEX, heap, other);
+		may_join = runs_no_user_code(other) &&
+			planworkers_runs_fit(index, bytes);
+		if (!may_join || ambuild_of_server(other) != btbuild ||
 			!other->rd_index->indisvalid)
 		{
 			index_close(other, AccessShareLock);
-			if (!is_safe)
+			if (!may_join)
 				break;
 			continue;
 		}
@@ -334,11 +340,12 @@ build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)
 		if (may_share_scan(heap, index, indexInfo, request.workers))
 		{
 			request.candidates = candidates;
-			request.ncandidates = open_candidates(heap, original, candidates);
+			request.ncandidates = open_candidates(heap, index, original,
+												  candidates);
 			/* builds after a table rewrite do not check uniqueness */
 			request.check_unique = !utility_rewrites() || is_repacked(heap);
 		}
-		planworkers_limit(&request, heap, index);
+		planworkers_limit(&request, heap, index, index);
 	}
 
 	result = btbuild_build(heap, index, indexInfo, &request);
@@ -356,7 +363,7 @@ build_gist(Relation heap, Relation index, IndexInfo *indexInfo)
 	BtBuildRequest request =
 		planworkers_request(heap, index, planworkers_by_cost(heap, index));
 
-	planworkers_limit(&request, heap, index);
+	planworkers_limit(&request, heap, index, index);
 	return gistbuild_build(heap, index, indexInfo, request.workers,
 						   request.source);
 }

@@ -80,7 +80,7 @@ choose_workers(Relation heap, Relation index, int most)
 {
 	BtBuildRequest request = {.workers = most,.source = ""};
 
-	planworkers_limit(&request, heap, index);
+	planworkers_limit(&request, heap, index, NULL);
 	return request.workers;
 }
 

@@ -35,6 +35,7 @@
 #include "copy/copy.h"
 #include "debug.h"
 #include "hook/hook.h"
+#include "limit/work.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
@@ -60,14 +61,19 @@ say_leaving(const char *table, const char *reason)
 					table, reason)));
 }
 
-/* Returns the reason to leave a copy to the server; NULL if there is none. */
-static const char *
-why_not_ours(Relation old_heap, Relation index)
+const char *
+cluster_why_not(Relation old_heap, Relation index)
 {
 	if (index == NULL)
 		return "no index to sort by";
 	if (index->rd_rel->relam != BTREE_AM_OID)
 		return "not a btree index";
+	/* the server reads the rows in the order of the index, without files */
+	if (!plan_cluster_use_sort(RelationGetRelid(old_heap),
+							   RelationGetRelid(index)) &&
+		!planworkers_runs_fit(old_heap,
+							  work_run_bytes(WORK_COPY, old_heap, index)))
+		return "too little free space for temporary files";
 	return ambuild_why_not(old_heap);
 }
 
@@ -75,7 +81,7 @@ why_not_ours(Relation old_heap, Relation index)
 static void
 copy_for_cluster(PT_COPY_ARGUMENTS)
 {
-	const char *reason = why_not_ours(old_heap, index);
+	const char *reason = cluster_why_not(old_heap, index);
 	CopyRules	rules = {
 		.old_heap = old_heap,
 		.new_heap = new_heap,
@@ -107,7 +113,7 @@ copy_for_cluster(PT_COPY_ARGUMENTS)
 		by_cost = plan_create_index_workers(RelationGetRelid(old_heap),
 											RelationGetRelid(index));
 	request = planworkers_request(old_heap, index, by_cost);
-	planworkers_limit(&request, old_heap, index);
+	planworkers_limit(&request, old_heap, index, old_heap);
 	tablecopy_run(&rules, index, &request, num_tuples, tups_vacuumed,
 				  tups_recently_dead);
 	fault_point("cluster: end");

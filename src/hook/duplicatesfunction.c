@@ -45,7 +45,7 @@ typedef struct Search
 	IndexTuple	last;			/* a copy of the last row's tuple, or NULL */
 	bool		in_group;		/* the last row's keys equal those before it */
 	int64		groups;			/* with equal keys, so far */
-}			Search;
+} Search;
 
 /* IndexBuildCallback */
 static void
@@ -57,7 +57,7 @@ put_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 
 /* Returns a sort of the index tuples of all visible rows. */
 static PtSort *
-sort_rows(const CheckTarget * target)
+sort_rows(const CheckTarget *target)
 {
 	PtSortOptions options = {.budget = (int64) maintenance_work_mem * 1024};
 	PtSort	   *sort = variant_begin_index(target->heap, target->index, false,
@@ -79,7 +79,7 @@ sort_rows(const CheckTarget * target)
 
 /* Add a row of the current group to the result. */
 static void
-put_duplicate(const Search * self, IndexTuple tuple)
+put_duplicate(const Search *self, IndexTuple tuple)
 {
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
@@ -103,7 +103,7 @@ put_duplicate(const Search * self, IndexTuple tuple)
 
 /* True if a tuple's keys equal those of the last tuple. */
 static bool
-equals_last(const Search * self, IndexTuple tuple)
+equals_last(const Search *self, IndexTuple tuple)
 {
 	bool		equal_nulls;
 
@@ -116,7 +116,7 @@ equals_last(const Search * self, IndexTuple tuple)
 
 /* Look at the next tuple in the order of the keys. */
 static void
-next_tuple(Search * self, IndexTuple tuple)
+next_tuple(Search *self, IndexTuple tuple)
 {
 	bool		equal = equals_last(self, tuple);
 
@@ -135,7 +135,7 @@ next_tuple(Search * self, IndexTuple tuple)
 }
 
 static void
-find_duplicates(const CheckTarget * target, ReturnSetInfo *result)
+find_duplicates(const CheckTarget *target, ReturnSetInfo *result)
 {
 	Oid			table = RelationGetRelid(target->heap);
 	Oid			caller = target->caller.user;

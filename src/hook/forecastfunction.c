@@ -22,6 +22,7 @@
 #include "funcapi.h"
 #include "gist/gistbuild.h"
 #include "hook/hook.h"
+#include "limit/diskspace.h"
 #include "miscadmin.h"
 #include "owner.h"
 #include "util.h"
@@ -30,6 +31,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
+#include "write/pagewrite.h"
 
 extern PGDLLEXPORT Datum ptsort_forecast(PG_FUNCTION_ARGS);
 
@@ -55,14 +57,11 @@ typedef struct ForecastRow
 static BtBuildRequest
 plan_workers(const ForecastItem *item, Relation heap, Relation index)
 {
-	const char *reason = ambuild_why_not(heap);
+	const char *reason = item->copies ? cluster_why_not(heap, index) :
+		ambuild_why_not(heap);
 	int			by_cost = index == NULL ? 0 : planworkers_by_cost(heap, index);
 	BtBuildRequest request = {.workers = by_cost};
 
-	if (item->copies && index == NULL)
-		reason = "no index to sort by";
-	else if (item->copies && index->rd_rel->relam != BTREE_AM_OID)
-		reason = "not a btree index";
 	if (reason != NULL)
 	{
 		if (item->copies)
@@ -71,7 +70,7 @@ plan_workers(const ForecastItem *item, Relation heap, Relation index)
 		return request;
 	}
 	request = planworkers_request_for(heap, index, item->workers, by_cost);
-	planworkers_limit(&request, heap, index);
+	planworkers_limit(&request, heap, index, item->copies ? heap : index);
 	return request;
 }
 
@@ -169,10 +168,12 @@ judge_rows(ForecastRow *rows, int n)
 	for (int i = 0; i < n; i++)
 	{
 		const Forecast *forecast = &rows[i].forecast;
+		double		ahead = forecast->wal_bytes == 0 ? 0 :
+			rows[i].participants * PAGEWRITE_WAL;
 		DiskNeed	all[] = {
 			{DISK_INDEX, rows[i].directory, forecast->file_bytes},
 			{DISK_TEMP, disk_temporary(), forecast->temp_bytes},
-			{DISK_WAL, pstrdup("pg_wal"), forecast->wal_bytes}
+			{DISK_WAL, pstrdup("pg_wal"), forecast->wal_bytes + ahead}
 		};
 
 		if (forecast->obstacle != NULL)
@@ -205,8 +206,8 @@ put_row(ReturnSetInfo *result, const ForecastRow *row, const char *verdict)
 {
 	const Forecast *forecast = &row->forecast;
 	int64		available[] = {
-		disk_free(row->directory), disk_free(disk_temporary()),
-		disk_free("pg_wal")
+		diskspace_free(row->directory), diskspace_free(disk_temporary()),
+		diskspace_free("pg_wal")
 	};
 	Datum		values[14];
 	bool		isnull[lengthof(values)] = {false};

@@ -23,6 +23,9 @@ extern void utility_init(void);
 extern void redirect_init(void);
 extern void cluster_init(void);
 
+/* cluster_why_not returns the reason to leave a copy to the server, or NULL. */
+extern const char *cluster_why_not(Relation old_heap, Relation index);
+
 /*
  * utility_workers returns N of the option WITH (parallel_workers = N) that the
  * running statement has for this index, or -1 if there is none.
@@ -84,10 +87,17 @@ extern const char *planworkers_obstacle(Relation heap, Relation index);
  * planworkers_limit lowers request->workers to the number with which the build
  * is fastest, unless the user specified the number.  The request is for builds
  * of 'index' and request->candidates by one scan, or for a copy in the order of
- * 'index'.  Adds the reason for a lower number to request->source.
+ * 'index'.  Adds the reason for a lower number to request->source.  'old' is
+ * the index or the table, according to what is written, or NULL for a check.
  */
 extern void planworkers_limit(BtBuildRequest *request, Relation heap,
-							  Relation index);
+							  Relation index, Relation old);
+
+/*
+ * True if runs of 'bytes' bytes fit on the disk, beside a new relation in the
+ * tablespace of 'rel' and its WAL, if these are in the same file system.
+ */
+extern bool planworkers_runs_fit(Relation rel, double bytes);
 
 /*
  * planworkers_work returns the work of opening and checking an index, in the

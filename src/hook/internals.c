@@ -109,7 +109,8 @@ ptsort_internals(void)
 			.server_pages = &ptsort_debug.server_pages,
 			.all_workers = &ptsort_debug.all_workers,
 			.sample_rows = &ptsort_debug.sample_rows,
-			.free_kilobytes = &ptsort_debug.free_kilobytes
+			.free_kilobytes = &ptsort_debug.free_kilobytes,
+			.warn_after_ms = &ptsort_debug.warn_after_ms
 		},
 		.key_index = key_index,
 		.key_operators = key_operators,

@@ -22,6 +22,7 @@
 #include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"
 #include "query/sortreport.h"
+#include "text/text_digest.h"
 #include "text/text_rank.h"
 #include "util.h"
 #include "utils/builtins.h"
@@ -33,6 +34,7 @@
 PG_MODULE_MAGIC;
 
 extern PGDLLEXPORT void _PG_init(void);
+extern PGDLLEXPORT Datum ptsort_collation_digest(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum ptsort_last_build(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum ptsort_last_copy(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum ptsort_last_sort(PG_FUNCTION_ARGS);
@@ -91,12 +93,12 @@ define_limits(void)
 			   "Sets the lag of a replica at which builds and copies pause.",
 			   "0 means that they do not pause.");
 	define_int("ptsort.disk_reserve", &ptsort_disk_reserve,
-			   0, INT_MAX, GUC_UNIT_KB,
+			   -1, INT_MAX, GUC_UNIT_KB,
 			   "Stops a sort, build or copy before it leaves less free space in a file system.",
-			   "0 means that it stops when a file system is full.");
+			   "-1 means no reserve except for WAL files; 0 means that ptsort never looks at the free space.");
 	DefineCustomStringVariable("ptsort.lag_replicas",
 							   "Names the replicas whose lag counts for ptsort.max_replica_lag.",
-							   "A replica's name is its application_name. An empty list means all connected replicas.",
+							   "A replica's name is its application_name. An empty list means all connected physical replicas.",
 							   &ptsort_lag_replicas, "", PGC_USERSET,
 							   GUC_LIST_INPUT, check_names, NULL, NULL);
 }
@@ -297,4 +299,16 @@ ptsort_last_sort(PG_FUNCTION_ARGS)
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;
+}
+
+/* Returns the digest of a collation, or NULL. */
+PG_FUNCTION_INFO_V1(ptsort_collation_digest);
+Datum
+ptsort_collation_digest(PG_FUNCTION_ARGS)
+{
+	char	   *digest = text_digest(PG_GETARG_OID(0));
+
+	if (digest == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(digest));
 }

@@ -35,11 +35,15 @@
 #include "access/amapi.h"
 #include "access/gist.h"
 #include "access/heaptoast.h"
+#include "access/xlog.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "debug.h"
+#include "forecast/forecast.h"
 #include "hook/hook.h"
+#include "limit/diskspace.h"
+#include "limit/work.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
@@ -64,6 +68,7 @@ int			ptsort_parallel_workers = -1;
 #define PAGE_COST		10.0	/* reading a page that is in a buffer */
 #define RUNS_FACTOR		1.4		/* factor for writing and merging runs */
 #define WORKER_COST		75000.0 /* starting and ending a worker */
+#define LEAST_FILES		(PTSORT_MIN_BUDGET / 8) /* bytes of a participant */
 #define OPEN_COST		(WORKER_COST / 20)	/* opening an index and its table */
 
 /*
@@ -86,19 +91,6 @@ support_is_parallel_safe(Relation index)
 		}
 	}
 	return true;
-}
-
-/*
- * True if the files of workers could exceed temp_file_limit.  The server builds
- * GiST indexes without workers, and so, in memory, without files.  An entry is
- * rarely larger than its row.
- */
-static bool
-files_exceed_limit(Relation heap)
-{
-	return temp_file_limit >= 0 &&
-		(double) RelationGetNumberOfBlocks(heap) * BLCKSZ >
-		(double) temp_file_limit * 1024;
 }
 
 /*
@@ -128,7 +120,9 @@ planworkers_obstacle(Relation heap, Relation index)
 	{
 		if (!support_is_parallel_safe(index))
 			return "a support function that is not parallel safe";
-		if (files_exceed_limit(heap))
+		/* the server has no workers, and so, in memory, no files */
+		if (temp_file_limit >= 0 && temp_file_limit * 1024.0 <
+			(double) RelationGetNumberOfBlocks(heap) * BLCKSZ)
 			return "temp_file_limit";
 	}
 	if (parallel_is_forbidden(heap))
@@ -299,11 +293,36 @@ planworkers_beside_others(int most)
 	return Min(most, Max(pt_processors() - 2, 0));
 }
 
-void
-planworkers_limit(BtBuildRequest *request, Relation heap, Relation index)
+bool
+planworkers_runs_fit(Relation rel, double bytes)
 {
+	char	   *temporary = disk_temporary();
+	char	   *directory = disk_tablespace(rel->rd_rel->reltablespace);
+	double		wal = !RelationNeedsWAL(rel) ? 0 :
+		Min(bytes, (double) max_wal_size_mb * 1024 * 1024);
+
+	if (disk_device(temporary) == disk_device(directory))
+		bytes *= 2;
+	return ptsort_disk_reserve == 0 ||
+		diskspace_lacking(temporary, bytes, wal) == 0;
+}
+
+void
+planworkers_limit(BtBuildRequest *request, Relation heap, Relation index,
+				  Relation old)
+{
+	WorkKind	kind = old == heap ? WORK_COPY : WORK_INDEX;
 	int			best;
 
+	/* a serial build may need no runs, as its memory may suffice */
+	if (request->workers > 0 && old != NULL &&
+		!planworkers_runs_fit(old, work_run_bytes(kind, heap, index) +
+							  (request->workers + 1) * LEAST_FILES))
+	{
+		request->workers = 0;
+		request->source = psprintf("%s, serial because of free space for temporary files",
+								   request->source);
+	}
 	if (request->is_order || ptsort_debug.all_workers || request->workers <= 0)
 		return;
 

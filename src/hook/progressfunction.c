@@ -1,7 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * progressfunction.c
- *	  ptsort_progress(): the builds and copies that run on the server.
+ *	  ptsort_progress() and ptsort_set_limits(): the builds and copies that run
+ *	  on the server.
+ *
+ * The status of a leader in shared memory has the handle of its segment
+ * (pace.h).  The segment may disappear at any time, unless a session could
+ * attach it.  A handle may be old, and another segment may have the same one.
+ * So the stamp, the size and the process ID must be right, too.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,14 +19,68 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "limit/estimate.h"
-#include "limit/publish.h"
+#include "limit/pace.h"
 #include "miscadmin.h"
 #include "util.h"
 #include "utils/acl.h"
+#include "utils/backend_status.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/tuplestore.h"
 
 extern PGDLLEXPORT Datum ptsort_progress(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum ptsort_set_limits(PG_FUNCTION_ARGS);
+
+/*
+ * Work of other sessions
+ */
+
+/* Visit: a function that must not attach or detach the leader's segment. */
+typedef void (*Visit) (const PgBackendStatus *leader, PaceShared *shared,
+					   void *arg);
+
+/* True if the memory of a segment is that of the process's work. */
+static bool
+is_pace_of(dsm_segment *segment, int pid)
+{
+	const PaceShared *shared = dsm_segment_address(segment);
+
+	return dsm_segment_map_length(segment) >= sizeof(PaceShared) &&
+		stamp_matches(&shared->stamp) && shared->pid == pid;
+}
+
+/* Call a function for each process of the server that leads paced work now. */
+static void
+visit_all(Visit visit, void *arg)
+{
+	pgstat_clear_backend_activity_snapshot();
+	for (int i = 1; i <= pgstat_fetch_stat_numbackends(); i++)
+	{
+		const PgBackendStatus *status =
+			&pt_local_backend_status(i)->backendStatus;
+		uint64		param = (uint64) status->st_progress_param[PACE_PARAM];
+		dsm_segment *own;
+		dsm_segment *segment;
+
+		if (status->st_procpid <= 0 || param >> 32 != PACE_MARK ||
+			(dsm_handle) param == DSM_HANDLE_INVALID)
+			continue;
+		/* a process can attach a segment only once; it may be the leader */
+		own = dsm_find_mapping((dsm_handle) param);
+		segment = own != NULL ? own : dsm_attach((dsm_handle) param);
+		if (segment == NULL)
+			continue;
+		if (is_pace_of(segment, status->st_procpid))
+			visit(status, dsm_segment_address(segment), arg);
+		if (own == NULL)
+			dsm_detach(segment);
+	}
+}
+
+
+/*
+ * ptsort_progress()
+ */
 
 #define NUM_COLUMNS		17
 
@@ -88,20 +148,25 @@ phase_name(const WorkState *state)
 	return state->about.kind == WORK_INDEX ? "load" : "write";
 }
 
-/* Returns the limit for which a participant pauses now, or NULL. */
+/*
+ * Returns the limit for which a participant pauses now, with the replica, or
+ * NULL.
+ */
 static const char *
 waiting_for(PaceShared *shared)
 {
-	static const char *const names[NUM_PACE_REASONS] = {
-		[PACE_WAL] = "max_wal_rate",
-		[PACE_IO] = "max_io_rate",
-		[PACE_REPLICAS] = "max_replica_lag"
-	};
-
 	for (int i = 0; i < NUM_PACE_REASONS; i++)
 	{
-		if (pg_atomic_read_u32(&shared->pausing[i]) > 0)
-			return names[i];
+		char		lag[REPLICA_LAG_SIZE];
+
+		if (pg_atomic_read_u32(&shared->pausing[i]) == 0)
+			continue;
+		if (i != PACE_REPLICAS)
+			return pace_names[i];
+		SpinLockAcquire(&shared->mutex);
+		strlcpy(lag, shared->lag, REPLICA_LAG_SIZE);
+		SpinLockRelease(&shared->mutex);
+		return psprintf("%s: %s", pace_names[i], lag);
 	}
 	return NULL;
 }
@@ -150,7 +215,7 @@ add_details(Row *row, const PgBackendStatus *leader, PaceShared *shared)
 	add_text(row, waiting_for(shared));
 }
 
-/* PublishVisit: add a row for a build or copy. */
+/* Visit: add a row for a build or copy. */
 static void
 add_row(const PgBackendStatus *leader, PaceShared *shared, void *arg)
 {
@@ -176,6 +241,79 @@ Datum
 ptsort_progress(PG_FUNCTION_ARGS)
 {
 	InitMaterializedSRF(fcinfo, 0);
-	publish_visit(add_row, fcinfo->resultinfo);
+	visit_all(add_row, fcinfo->resultinfo);
 	return (Datum) 0;
+}
+
+
+/*
+ * ptsort_set_limits()
+ */
+
+/* Change: the argument of change_limits; negative limits stay as they are. */
+typedef struct Change
+{
+	int			pid;
+	PaceLimits	limits;
+	bool		found;
+} Change;
+
+/* Visit: change limits if the role has the rights of the leader's. */
+static void
+change_limits(const PgBackendStatus *status, PaceShared *shared, void *arg)
+{
+	Change	   *change = arg;
+
+	if (status->st_procpid != change->pid ||
+		!has_privs_of_role(GetUserId(), shared->role))
+		return;
+	for (int i = 0; i < NUM_PACE_REASONS; i++)
+	{
+		if (change->limits.each[i] >= 0)
+			pace_change_limit(shared, i, change->limits.each[i]);
+	}
+	change->found = true;
+}
+
+/* Returns an argument, a number of kB as in a setting, in bytes; -1 if null. */
+static int64
+get_limit(FunctionCallInfo fcinfo, int n, PaceReason reason)
+{
+	const char *name = pace_names[reason];
+	const char *hint = NULL;
+	char	   *value;
+	int			result;
+
+	if (PG_ARGISNULL(n))
+		return -1;
+	value = text_to_cstring(PG_GETARG_TEXT_PP(n));
+	if (!parse_int(value, &result, GUC_UNIT_KB, &hint))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for parameter \"%s\": \"%s\"", name,
+						value),
+				 hint == NULL ? 0 : errhint("%s", hint)));
+	if (result < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%d kB is outside the valid range for parameter \"%s\" (0 kB .. %d kB)",
+						result, name, INT_MAX)));
+	return (int64) result * 1024;
+}
+
+PG_FUNCTION_INFO_V1(ptsort_set_limits);
+Datum
+ptsort_set_limits(PG_FUNCTION_ARGS)
+{
+	Change		change = {.limits = {{
+				[PACE_WAL] = get_limit(fcinfo, 1, PACE_WAL),
+				[PACE_IO] = get_limit(fcinfo, 3, PACE_IO),
+				[PACE_REPLICAS] = get_limit(fcinfo, 2, PACE_REPLICAS)
+	}}};
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	change.pid = PG_GETARG_INT32(0);
+	visit_all(change_limits, &change);
+	PG_RETURN_BOOL(change.found);
 }

@@ -9,9 +9,13 @@
  * same file system, and take their shares of the same free space.  Several may
  * find the last bytes free at the same time, so the reserve has a margin.
  *
- * WAL goes to files that the server prepared for it, as long as there are some:
- * checkpoints rename old files.  Only if these files might not suffice, the WAL
- * needs free space.
+ * Only WAL files that do not exist need free space.  The server stops if one
+ * does not fit, so in the file system of pg_wal other files leave space for the
+ * next one.  If WAL files do not fit, ptsort waits for a checkpoint, which
+ * renames or removes old files; a slower build might have met one in time.  It
+ * does so wal_tries times, a second apart, because files may wait for the
+ * archiver.  If that does not help, the statement ends.  Otherwise, the
+ * participant is not short again before it needs another WAL file.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,180 +27,207 @@
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
 #include "commands/tablespace.h"
+#include "debug.h"
 #include "limit/diskspace.h"
 #include "limit/work.h"
+#include "postmaster/bgwriter.h"
 #include "storage/fd.h"
 #include "utils/rel.h"
 
 #define STEP			((int64) 16 * 1024 * 1024)
 #define SHARE			64
 #define MARGIN			8		/* 1/MARGIN of the reserve */
+#define WAL_OF_OTHERS	(STEP / SHARE)	/* until this process wrote its own */
 
-int			ptsort_disk_reserve = 256 * 1024;
+static const int wal_tries = 3;
+
+int			ptsort_disk_reserve = -1;
+
+/* SpaceLook: what a look at a file system found, in bytes. */
+typedef struct SpaceLook
+{
+	const char *path;
+	int64		available;		/* -1: unknown */
+	int64		bytes;			/* to write */
+	int64		reserve;		/* with its margin */
+	int64		wal;			/* of WAL files that do not exist */
+} SpaceLook;
 
 int64
 diskspace_free(const char *path)
 {
 	struct statvfs fs;
 
-	if (statvfs(path, &fs) != 0)
+	if (ptsort_debug.free_kilobytes > 0)
+		return (int64) ptsort_debug.free_kilobytes * 1024;
+	/* some file systems report no size */
+	if (statvfs(path, &fs) != 0 || fs.f_blocks == 0)
 		return -1;
 	return (int64) fs.f_bavail * (int64) fs.f_frsize;
 }
 
-int64
-diskspace_reserved(void)
-{
-	const int64 reserve = (int64) ptsort_disk_reserve * 1024;
-
-	return reserve + reserve / MARGIN;
-}
-
 /*
- * Returns the bytes that are free beyond the reserve in a path's file system;
- * negative if less than the reserve is free.  Sets *available to all free
- * bytes.  If the system cannot tell, returns a large number.
+ * Returns the size of those WAL files that records of 'bytes' bytes reach, but
+ * that do not exist.  Existing files follow one another.  Returns 0 for a path
+ * in another file system than pg_wal.
  */
 static int64
-find_room(const char *path, int64 *available)
+missing_wal(const char *path, double bytes)
 {
-	*available = diskspace_free(path);
-	return *available < 0 ? PG_INT64_MAX : *available - diskspace_reserved();
-}
+	static struct stat wal;
+	struct stat status;
+	char		file[MAXPGPATH];
+	XLogSegNo	segment;
+	XLogSegNo	last;
 
-/* Adds to 'before' the last sentence: what the reserve and the space are. */
-static int
-detail(const char *before, const char *path, int64 available)
-{
-	return errdetail("%sIn the file system of \"%s\", %lld kB are free; ptsort.disk_reserve is %d kB.",
-					 before, path, (long long) available / 1024,
-					 ptsort_disk_reserve);
-}
-
-static int
-hint_temporary(void)
-{
-	return errhint("Free some space, or set temp_tablespaces to a tablespace in a larger file system.");
-}
-
-/* Let a process write after a look; returns false if there is no room. */
-static bool
-take(SpaceGuard *guard, int64 room, Size size)
-{
-	if (room < (int64) size)
-		return false;
-	guard->left = (Size) Max(Min(room / SHARE, STEP) - (int64) size, 0);
-	return true;
+	if ((wal.st_dev == 0 && stat(XLOGDIR, &wal) != 0) ||
+		stat(path, &status) != 0 || status.st_dev != wal.st_dev ||
+		RecoveryInProgress())
+		return 0;
+	XLByteToSeg(GetXLogWriteRecPtr(), segment, wal_segment_size);
+	XLByteToSeg(GetXLogInsertRecPtr() + WAL_OF_OTHERS + (uint64) bytes, last,
+				wal_segment_size);
+	for (; segment <= last; segment++)
+	{
+		XLogFilePath(file, GetWALInsertionTimeLine(), segment,
+					 wal_segment_size);
+		if (stat(file, &status) != 0)
+			break;
+	}
+	return (int64) (last + 1 - segment) * wal_segment_size;
 }
 
 /*
- * Warn once, as soon as the scan's runs show that the rest will not find enough
- * room.  End the work if even half of the rest surely will not.  Nothing can be
- * said if files are in several tablespaces.
+ * Returns the bytes that are free beyond what is needed; negative if some are
+ * lacking; large if nothing is needed or the system cannot tell.
+ */
+static int64
+look(SpaceLook *found, const char *path, int64 bytes, double wal)
+{
+	found->path = path;
+	found->available = diskspace_free(path);
+	found->bytes = bytes;
+	found->reserve = (int64) Max(ptsort_disk_reserve, 0) * 1024;
+	found->reserve += found->reserve / MARGIN;
+	found->wal = missing_wal(path, wal);
+	if (found->available < 0 || bytes + found->wal == 0)
+		return PG_INT64_MAX;
+	return found->available - bytes - found->reserve - found->wal;
+}
+
+int64
+diskspace_lacking(const char *path, double bytes, double wal)
+{
+	SpaceLook	found;
+
+	return Max(-look(&found, path, (int64) bytes, wal), 0);
+}
+
+/* End the work, or warn.  'before' precedes what is free and what is needed. */
+static void
+report(int level, const SpaceLook *found, const char *what, char *before,
+	   const char *hint)
+{
+	long long	bytes = (found->bytes + 1023) / 1024;
+	long long	reserve = (found->reserve + 1023) / 1024;
+	long long	wal = found->wal / 1024;
+
+	ereport(level,
+			(errcode(level < ERROR ? ERRCODE_WARNING : ERRCODE_DISK_FULL),
+			 level < ERROR ?
+			 errmsg("there may be too little free space for %s", what) :
+			 errmsg("not enough free space for %s", what),
+			 errdetail("%sIn the file system of \"%s\", %lld kB are free, but %lld kB are needed: %lld kB to write, %lld kB for ptsort.disk_reserve and its margin, %lld kB for new WAL files.",
+					   before, found->path,
+					   (long long) found->available / 1024,
+					   bytes + reserve + wal, bytes, reserve, wal),
+			 errhint("Free some space, or %s.", hint)));
+}
+
+static void
+report_temporary(int level, const SpaceLook *found, char *before)
+{
+	report(level, found, "the temporary files of a sort", before,
+		   "set temp_tablespaces to a tablespace in a larger file system");
+}
+
+/*
+ * Warn once, as soon as the scan's runs show that the rest will not fit.
+ * Nothing can be said if files are in several tablespaces.
  */
 static void
-foresee(const char *path, int64 room, int64 available)
+foresee(SpaceLook *found, int64 left)
 {
 	WorkForesight foresight;
 	Oid			tablespaces[2];
-	bool		hopeless;
 
 	work_foresee(&foresight);
-	if (foresight.to_come <= room)
+	if (foresight.to_come <= left)
 		return;
 	PrepareTempTablespaces();	/* workers did not */
-	if (TempTablespacesAreSet() && GetTempTablespaces(tablespaces, 2) > 1)
+	if ((TempTablespacesAreSet() && GetTempTablespaces(tablespaces, 2) > 1) ||
+		!work_is_first_warning())
 		return;
-	hopeless = foresight.to_come / 2 > room && work_is_even();
-	if (!hopeless && !work_is_first_warning())
-		return;
-	ereport(hopeless ? ERROR : WARNING,
-			(errcode(hopeless ? ERRCODE_DISK_FULL : ERRCODE_WARNING),
-			 hopeless ?
-			 errmsg("not enough free space for the temporary files of a sort") :
-			 errmsg("there may be too little free space for the temporary files of a sort"),
-			 detail(psprintf("After %.0f %% of the table they have %.0f kB, so about %.0f kB will follow. ",
-							 foresight.scanned * 100,
-							 foresight.written / 1024,
-							 foresight.to_come / 1024),
-					path, available),
-			 hint_temporary()));
+	found->bytes = (int64) foresight.to_come;
+	report_temporary(WARNING, found,
+					 psprintf("After %.0f %% of the table they have %.0f kB, so about %.0f kB will follow. ",
+							  foresight.scanned * 100,
+							  foresight.written / 1024,
+							  foresight.to_come / 1024));
 }
 
 void
-diskspace_look_temporary(SpaceGuard *guard, const char *path, Size size)
+diskspace_look(Size *guard, Relation rel, const char *path, Size size)
 {
-	int64		available;
-	int64		room;
+	char		file[MAXPGPATH];
+	SpaceLook	found;
+	int64		left;
 
 	if (ptsort_disk_reserve == 0)
 		return;
-	room = find_room(path, &available);
-	if (!take(guard, room, size))
-		ereport(ERROR,
-				(errcode(ERRCODE_DISK_FULL),
-				 errmsg("not enough free space for the temporary files of a sort"),
-				 detail("", path, available),
-				 hint_temporary()));
-	foresee(path, room, available);
-}
-
-void
-diskspace_look_relation(SpaceGuard *guard, Relation rel, Size size)
-{
-	char		path[MAXPGPATH];
-	int64		available;
-
-	if (ptsort_disk_reserve == 0)
-		return;
-	pt_relation_path(rel, path);
-	if (!take(guard, find_room(path, &available), size))
-		ereport(ERROR,
-				(errcode(ERRCODE_DISK_FULL),
-				 errmsg("not enough free space for relation \"%s\"",
-						RelationGetRelationName(rel)),
-				 detail("", path, available),
-				 errhint("Free some space, or choose a tablespace in a larger file system.")));
-}
-
-/* Returns the number of the next n WAL files that do not exist. */
-static int
-missing_wal_files(int n)
-{
-	TimeLineID	timeline = GetWALInsertionTimeLine();
-	XLogSegNo	current;
-	int			missing = 0;
-
-	XLByteToSeg(GetXLogInsertRecPtr(), current, wal_segment_size);
-	for (int i = 1; i <= n; i++)
-	{
-		char		path[MAXPGPATH];
-		struct stat status;
-
-		XLogFilePath(path, timeline, current + i, wal_segment_size);
-		if (stat(path, &status) != 0)
-			missing++;
-	}
-	return missing;
+	if (rel != NULL)
+		pt_relation_path(rel, file);
+	left = look(&found, rel != NULL ? file : path, size, 0);
+	if (left < 0 && rel == NULL)
+		report_temporary(ERROR, &found, "");
+	if (left < 0)
+		report(ERROR, &found,
+			   psprintf("relation \"%s\"", RelationGetRelationName(rel)), "",
+			   "choose a tablespace in a larger file system");
+	*guard = Min(left / SHARE, STEP);
+	if (rel == NULL)
+		foresee(&found, left);
 }
 
 void
 diskspace_take_wal(Size size)
 {
-	/* two more: for other processes, and a file prepared ahead of its need */
-	int			files = size / wal_segment_size + 2;
-	int64		available;
-	int64		room;
+	MemoryContext old = CurrentMemoryContext;
+	SpaceLook	found;
 
 	if (ptsort_disk_reserve == 0)
 		return;
-	room = find_room(XLOGDIR, &available);
-	if (room >= (int64) files * wal_segment_size ||
-		room >= (int64) missing_wal_files(files) * wal_segment_size)
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_DISK_FULL),
-			 errmsg("not enough free space for WAL"),
-			 detail("", XLOGDIR, available),
-			 errhint("Free some space, lower max_wal_size, or find out what keeps old WAL files: an archive command that fails, or a replication slot.")));
+	for (volatile int tries = 0; look(&found, XLOGDIR, 0, size) < 0; tries++)
+	{
+		if (tries == wal_tries)
+			report(ERROR, &found, "WAL", "",
+				   "lower max_wal_size, or find out what keeps old WAL files: an archive command that fails, or a replication slot");
+		if (tries > 0)
+			pg_usleep(USECS_PER_SEC);
+		CHECK_FOR_INTERRUPTS();
+		PG_TRY();
+		{
+			RequestCheckpoint(CHECKPOINT_CAUSE_XLOG | CHECKPOINT_FAST |
+							  CHECKPOINT_FORCE | CHECKPOINT_WAIT);
+		}
+		PG_CATCH();
+		{
+			/* it fails if it prepares a WAL file that does not fit */
+			if (geterrcode() != ERRCODE_INTERNAL_ERROR)
+				PG_RE_THROW();
+			MemoryContextSwitchTo(old);
+			FlushErrorState();
+		}
+		PG_END_TRY();
+	}
 }

@@ -4,8 +4,8 @@
  *	  Keeps free space in the file systems to which a process writes.
  *
  * A process takes space before it writes to temporary files, to a new relation
- * or to the WAL.  It raises ERRCODE_DISK_FULL if what it writes would leave
- * less than ptsort.disk_reserve in the file system.
+ * or to the WAL.  It raises ERRCODE_DISK_FULL if what it writes does not fit,
+ * or would leave less than ptsort.disk_reserve and the next WAL file need.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,53 +16,39 @@
 
 #include "utils/relcache.h"
 
-/* GUC: in kB; 0: never look */
+/* GUC: in kB; 0: never look; -1: no reserve */
 extern int	ptsort_disk_reserve;
 
 /*
  * diskspace_free returns the free bytes in the file system of a path, or -1 if
- * the system cannot tell.  diskspace_reserved returns the bytes that must stay
- * free: the setting and a margin.
+ * the system cannot tell.  diskspace_lacking returns the bytes that it lacks
+ * for files of 'bytes' bytes there and WAL records of 'wal' bytes, or 0.
  */
 extern int64 diskspace_free(const char *path);
-extern int64 diskspace_reserved(void);
+extern int64 diskspace_lacking(const char *path, double bytes, double wal);
 
-/* SpaceGuard: bytes that may be written without another look; 0 at first. */
-typedef struct SpaceGuard
-{
-	Size		left;
-} SpaceGuard;
+/* call this by diskspace_take */
+extern void diskspace_look(Size *guard, Relation rel, const char *path,
+						   Size size);
 
 /*
- * diskspace_look_temporary looks at the file system of a temporary file, and
- * diskspace_look_relation at that of a new relation.  Call them by
- * diskspace_take_....
+ * Take space for 'size' bytes of a relation's main fork or, if 'rel' is NULL,
+ * of the temporary file 'path', which exists.  *guard, at first 0, is the
+ * number of bytes that the process may write without another look.
  */
-extern void diskspace_look_temporary(SpaceGuard *guard, const char *path,
-									 Size size);
-extern void diskspace_look_relation(SpaceGuard *guard, Relation rel, Size size);
-
-/* Take space for 'size' bytes of a temporary file that exists. */
 static inline void
-diskspace_take_temporary(SpaceGuard *guard, const char *path, Size size)
+diskspace_take(Size *guard, Relation rel, const char *path, Size size)
 {
-	if (unlikely(guard->left < size))
-		diskspace_look_temporary(guard, path, size);
+	if (unlikely(*guard < size))
+		diskspace_look(guard, rel, path, size);
 	else
-		guard->left -= size;
+		*guard -= size;
 }
 
-/* Take space for 'size' bytes of a relation's main fork. */
-static inline void
-diskspace_take_relation(SpaceGuard *guard, Relation rel, Size size)
-{
-	if (unlikely(guard->left < size))
-		diskspace_look_relation(guard, rel, size);
-	else
-		guard->left -= size;
-}
-
-/* Take space for WAL records of 'size' bytes. */
+/*
+ * Take space for WAL records of 'size' bytes.  May wait for a checkpoint, so
+ * the caller must not hold a lock that a checkpoint needs.
+ */
 extern void diskspace_take_wal(Size size);
 
 #endif							/* PTSORT_DISKSPACE_H */

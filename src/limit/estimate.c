@@ -22,7 +22,7 @@
  * phase, the first rows gradually replace what the model says.
  *
  * The leader's about.factor says how long the phases after the scan took in
- * earlier work (rates.h).
+ * earlier work (work_factor).
  *
  * Pauses for limits are not part of these times.  A phase takes at least the
  * bytes to come divided by the rate that limits them.  The speed of a replica
@@ -34,7 +34,6 @@
 #include "compat.h"
 
 #include "limit/estimate.h"
-#include "limit/rates.h"
 
 /*
  * Costs in ns, measured on one machine for int8, md5 in "C", md5 in en_US
@@ -495,5 +494,5 @@ estimate_learn(void)
 					   (sort_cost(&model) + merge_cost(&model)) +
 					   write_cost(&model));
 	if (model.factor > 0 && expected > 0)
-		rates_remember(model.relation_bytes, spent / expected);
+		work_remember_factor(model.relation_bytes, spent / expected);
 }

@@ -39,7 +39,7 @@ extern double estimate_runs(double bytes);
 
 /*
  * estimate_learn remembers how long this process's work took after its scan
- * (rates.h).  The leader calls it at the end, before it detaches the segment.
+ * (work_factor).  The leader calls it before it detaches the segment.
  */
 extern void estimate_learn(void);
 

@@ -15,11 +15,13 @@
  */
 #include "compat.h"
 
+#include "access/parallel.h"
+#include "debug.h"
 #include "limit/pace.h"
-#include "limit/replicas.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "utils/backend_progress.h"
+#include "utils/guc.h"
 #include "utils/wait_event.h"
 
 /* microseconds */
@@ -31,6 +33,12 @@
 int			ptsort_max_wal_rate = 0;
 int			ptsort_max_io_rate = 0;
 int			ptsort_max_replica_lag = 0;
+
+const char *const pace_names[NUM_PACE_REASONS] = {
+	[PACE_WAL] = "max_wal_rate",
+	[PACE_IO] = "max_io_rate",
+	[PACE_REPLICAS] = "max_replica_lag"
+};
 
 Pace		ptsort_pace;
 
@@ -83,6 +91,32 @@ follow(dsm_segment *segment)
 		counted[i] = count(i);
 }
 
+/* Leader: publish the segment, also after nested work reset the report. */
+static void
+publish(const PaceShared *shared)
+{
+	if (shared->pid == MyProcPid)
+		pgstat_progress_update_param(PACE_PARAM, (int64)
+									 (PACE_MARK << 32 | shared->handle));
+}
+
+/* Warn, once for the work.  The leader also logs a worker's message. */
+static void
+warn(PaceShared *shared, PaceReason reason, const char *lag)
+{
+	bool		pass_on = IsParallelWorker() && client_min_messages <= WARNING;
+
+	if (pg_atomic_exchange_u32(&shared->warned, 1) != 0)
+		return;
+	ereport(pass_on ? WARNING_CLIENT_ONLY : WARNING,
+			(errcode(ERRCODE_WARNING),
+			 errmsg("build or copy of %s waits for limit \"%s\"",
+					shared->work.about.relation, pace_names[reason]),
+			 reason == PACE_REPLICAS ? errdetail("The %s.", lag) : 0,
+			 errhint("Cancel the statement, or change the limit in another session: SELECT ptsort_set_limits(%d, %s => '0').",
+					 shared->pid, pace_names[reason])));
+}
+
 dsm_segment *
 pace_begin(const WorkAbout *about)
 {
@@ -93,6 +127,7 @@ pace_begin(const WorkAbout *about)
 	};
 	dsm_segment *segment;
 	PaceShared *shared;
+	char		lag[REPLICA_LAG_SIZE];
 
 	if (about == NULL || !IsUnderPostmaster || ptsort_pace.shared != NULL)
 		return NULL;
@@ -103,8 +138,10 @@ pace_begin(const WorkAbout *about)
 	memset(shared, 0, sizeof(PaceShared));
 	stamp_set(&shared->stamp);
 	shared->pid = MyProcPid;
+	shared->handle = dsm_segment_handle(segment);
 	shared->role = GetSessionUserId();
-	pg_atomic_init_u32(&shared->changes, 0);
+	pg_atomic_init_u32(&shared->warned, 0);
+	SpinLockInit(&shared->mutex);
 	for (int i = 0; i < NUM_PACE_REASONS; i++)
 	{
 		pg_atomic_init_u64(&shared->limits[i], (uint64) settings[i] * 1024);
@@ -113,9 +150,10 @@ pace_begin(const WorkAbout *about)
 	}
 	work_init(&shared->work, about);
 	follow(segment);
-	pgstat_progress_update_param(PACE_PARAM,
-								 (int64) (PACE_MARK << 32 |
-										  dsm_segment_handle(segment)));
+	publish(shared);
+	if (settings[PACE_REPLICAS] != 0 &&
+		!replicas_are_within(PG_UINT64_MAX, lag))
+		warn(shared, PACE_REPLICAS, lag);	/* one is not connected */
 	return segment;
 }
 
@@ -128,22 +166,39 @@ pace_join(dsm_handle handle)
 	return segment;
 }
 
-double
-pace_paused_ms(void)
-{
-	return ptsort_work.counts[WORK_PAUSED] / 1000.0;
-}
-
 
 /*
  * Pauses
  */
 
+/*
+ * The upper bits of 'due' count the changes of the limit, which set its time to
+ * 0.  So a participant that read the old limit can neither move the time of the
+ * new one, nor go on to wait for its own.
+ */
+static const int time_bits = 52;
+#define TIME_OF(due)	((due) & ((UINT64CONST(1) << time_bits) - 1))
+#define CHANGES_OF(due)	((due) >> time_bits)
+
+void
+pace_change_limit(PaceShared *shared, PaceReason reason, uint64 limit)
+{
+	pg_atomic_uint64 *due = &shared->due[reason];
+	uint64		old = pg_atomic_read_u64(due);
+
+	pg_atomic_write_u64(&shared->limits[reason], limit);
+	/* a full barrier */
+	while (!pg_atomic_compare_exchange_u64(due, &old, (CHANGES_OF(old) + 1)
+										   << time_bits))
+		;
+}
+
 /* Sleep, at most until the time 'until', and count the pause. */
 static void
-nap(uint64 now, uint64 until)
+nap(uint64 until)
 {
-	uint64		ms = Min((until - now + 999) / 1000, NAP);
+	uint64		now = work_now();
+	uint64		ms = until > now ? Min((until - now + 999) / 1000, NAP) : 0;
 
 	(void) WaitLatch(MyLatch,
 					 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
@@ -156,49 +211,49 @@ nap(uint64 now, uint64 until)
 
 /*
  * Add the time that n bytes should take to the time that the work so far should
- * have taken.  Returns the sum.
+ * have taken.  Returns the new value of 'due', or 0 if there is no rate now, or
+ * PG_UINT64_MAX for replicas.
  */
 static uint64
-charge(PaceShared *shared, PaceReason reason, uint64 bytes, uint64 rate)
+charge(PaceShared *shared, PaceReason reason, uint64 bytes)
 {
 	pg_atomic_uint64 *due = &shared->due[reason];
-	uint64		cost = (uint64) ((double) bytes / rate * USECS_PER_SEC);
-	uint64		earliest = work_now() - BURST;
 	uint64		old = pg_atomic_read_u64(due);
 	uint64		new;
 
+	if (reason == PACE_REPLICAS)
+		return PG_UINT64_MAX;
 	do
-		new = Max(old, earliest) + cost;
-	while (!pg_atomic_compare_exchange_u64(due, &old, new));
+	{
+		uint64		rate;
+
+		pg_read_barrier();		/* the limit is not older than 'old' */
+		rate = pace_limit(shared, reason);
+		if (rate == 0)
+			return 0;
+		fault_point("pace: charge");
+		new = Max(TIME_OF(old), work_now() - BURST) +
+			(uint64) ((double) bytes / rate * USECS_PER_SEC);
+		new = CHANGES_OF(old) << time_bits | TIME_OF(new);
+	} while (!pg_atomic_compare_exchange_u64(due, &old, new));
 	return new;
 }
 
-/* Pause if the team is ahead of its rate. */
-static void
-keep_rate(PaceShared *shared, PaceReason reason, uint64 bytes, uint64 rate)
+/* True if this process must pause, after charge() returned 'due'. */
+static bool
+is_ahead(PaceShared *shared, PaceReason reason, uint64 due, char *lag)
 {
-	uint32		changes = pg_atomic_read_u32(&shared->changes);
-	uint64		until = charge(shared, reason, bytes, rate);
-	uint64		now;
+	uint64		most = pace_limit(shared, reason);
 
-	while ((now = work_now()) < until &&
-		   changes == pg_atomic_read_u32(&shared->changes))
-		nap(now, until);
-}
-
-/* Pause if a replica is too far behind. */
-static void
-wait_for_replicas(PaceShared *shared)
-{
-	uint64		most;
-
-	while ((most = pace_limit(shared, PACE_REPLICAS)) != 0 &&
-		   !replicas_are_within(most))
-	{
-		uint64		now = work_now();
-
-		nap(now, now + NAP * 1000);
-	}
+	if (reason != PACE_REPLICAS)
+		return work_now() < TIME_OF(due) && CHANGES_OF(due) ==
+			CHANGES_OF(pg_atomic_read_u64(&shared->due[reason]));
+	if (most == 0 || replicas_are_within(most, lag))
+		return false;
+	SpinLockAcquire(&shared->mutex);
+	strlcpy(shared->lag, lag, REPLICA_LAG_SIZE);
+	SpinLockRelease(&shared->mutex);
+	return true;
 }
 
 /*
@@ -206,13 +261,21 @@ wait_for_replicas(PaceShared *shared)
  * team ends, too, so 'pausing' does not matter any more.
  */
 static void
-keep_limit(PaceShared *shared, PaceReason reason, uint64 bytes, uint64 limit)
+keep_limit(PaceShared *shared, PaceReason reason, uint64 bytes)
 {
+	uint64		start = work_now();
+	uint64		due = charge(shared, reason, bytes);
+	char		lag[REPLICA_LAG_SIZE];
+
+	if (!is_ahead(shared, reason, due, lag))
+		return;
 	pg_atomic_fetch_add_u32(&shared->pausing[reason], 1);
-	if (reason == PACE_REPLICAS)
-		wait_for_replicas(shared);
-	else
-		keep_rate(shared, reason, bytes, limit);
+	do
+	{
+		nap(TIME_OF(due));
+		if ((work_now() - start) / 1000 >= ptsort_debug.warn_after_ms)
+			warn(shared, reason, lag);
+	} while (is_ahead(shared, reason, due, lag));
 	pg_atomic_fetch_sub_u32(&shared->pausing[reason], 1);
 }
 
@@ -221,6 +284,7 @@ pace_pause(void)
 {
 	PaceShared *shared = ptsort_pace.shared;
 
+	publish(shared);
 	work_publish();
 	if (ptsort_pace.held)
 		return;
@@ -228,10 +292,9 @@ pace_pause(void)
 	{
 		uint64		total = count(i);
 		uint64		bytes = total - counted[i];
-		uint64		limit = pace_limit(shared, i);
 
 		counted[i] = total;
-		if (unlikely(limit != 0 && bytes != 0))
-			keep_limit(shared, i, bytes, limit);
+		if (unlikely(bytes != 0 && pace_limit(shared, i) != 0))
+			keep_limit(shared, i, bytes);
 	}
 }

@@ -5,10 +5,10 @@
  *	  and of the replicas' lag.
  *
  * The leader of a paced team creates a small shared memory segment, and workers
- * attach it.  The segment has the limits, which another session may change
- * (publish.h), the time until which the work so far should have taken, and what
- * the team did so far (work.h).  Participants call pace_point() where they hold
- * no lock and no pin.  There they pause while the work is ahead of a limit.
+ * attach it.  The segment has the limits, which another session may change, the
+ * time until which the work so far should have taken, and what the team did so
+ * far (work.h).  Participants call pace_point() where they hold no lock and no
+ * pin.  There they pause while the work is ahead of a limit.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,10 +17,12 @@
 
 #include "compat.h"
 
+#include "limit/replicas.h"
 #include "limit/work.h"
 #include "port/atomics.h"
 #include "stamp.h"
 #include "storage/dsm.h"
+#include "storage/spin.h"
 
 /* PaceReason: why a participant pauses. */
 typedef enum PaceReason
@@ -30,6 +32,9 @@ typedef enum PaceReason
 	PACE_REPLICAS,
 	NUM_PACE_REASONS
 } PaceReason;
+
+/* Names of the limits, as arguments of ptsort_set_limits() */
+extern const char *const pace_names[NUM_PACE_REASONS];
 
 /*
  * Limits: WAL and reads in bytes per second of all participants together, lag
@@ -44,13 +49,16 @@ typedef struct PaceLimits
 typedef struct PaceShared
 {
 	BuildStamp	stamp;			/* must be first */
-	int			pid;			/* leader; immutable, as 'role' */
+	int			pid;			/* leader; immutable, as the next two */
 	Oid			role;			/* session user of the leader */
+	dsm_handle	handle;			/* of this segment */
 	pg_atomic_uint64 limits[NUM_PACE_REASONS];
-	pg_atomic_uint32 changes;	/* number of changes of limits */
-	/* when the work so far is allowed: microseconds of the clock */
+	/* when the work so far is allowed, and changes of the limit: see pace.c */
 	pg_atomic_uint64 due[NUM_PACE_REASONS];
 	pg_atomic_uint32 pausing[NUM_PACE_REASONS]; /* participants that pause */
+	pg_atomic_uint32 warned;	/* a participant warned of a long pause */
+	slock_t		mutex;			/* protects 'lag' */
+	char		lag[REPLICA_LAG_SIZE];	/* for which participants pause */
 	WorkShared	work;
 } PaceShared;
 
@@ -69,9 +77,6 @@ extern int	ptsort_max_replica_lag; /* kB; 0: no limit */
 extern dsm_segment *pace_begin(const WorkAbout *about);
 extern dsm_segment *pace_join(dsm_handle handle);
 
-/* pace_paused_ms returns how long this process paused since pace_begin. */
-extern double pace_paused_ms(void);
-
 /*
  * The leader publishes the segment's handle in a parameter of its progress
  * report that the server does not use.  The mark is in the upper 32 bits.
@@ -79,12 +84,15 @@ extern double pace_paused_ms(void);
 #define PACE_PARAM		(PGSTAT_NUM_PROGRESS_PARAM - 1)
 #define PACE_MARK		UINT64CONST(0x7054736f)
 
-/* pace_limit returns a limit. */
+/* pace_limit returns a limit, and pace_change_limit sets one in any session. */
 static inline uint64
 pace_limit(PaceShared *shared, PaceReason reason)
 {
 	return pg_atomic_read_u64(&shared->limits[reason]);
 }
+
+extern void pace_change_limit(PaceShared *shared, PaceReason reason,
+							  uint64 limit);
 
 /*
  * pace_hold(true) says that this process has pins, so that pace_point() must
@@ -101,6 +109,16 @@ static inline void
 pace_hold(bool hold)
 {
 	ptsort_pace.held = hold;
+}
+
+/*
+ * Only scans have pins.  So work that begins while a process has pins is nested
+ * in a scan: a function of an index's expression does it.  It counts nothing.
+ */
+static inline bool
+pace_is_nested(void)
+{
+	return ptsort_pace.held;
 }
 
 /* True if this process's work has any limit now. */

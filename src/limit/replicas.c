@@ -22,17 +22,18 @@
 char	   *ptsort_lag_replicas = NULL;
 
 /*
- * Returns true if the server streams to a replica, and sets *place to the
- * replica's place and *pid to the process that streams.
+ * Returns true if the server streams to a replica that reported its place, and
+ * sets *place, the process that streams, and whether the replica is physical.
  */
 static bool
-find_place(WalSnd *sender, XLogRecPtr *place, int *pid)
+find_place(WalSnd *sender, XLogRecPtr *place, int *pid, bool *physical)
 {
 	bool		streams;
 
 	SpinLockAcquire(&sender->mutex);
 	*pid = sender->pid;
-	streams = sender->pid != 0 && pt_sends_to_replica(sender) &&
+	*physical = pt_sends_to_replica(sender);
+	streams = sender->pid != 0 &&
 		(sender->state == WALSNDSTATE_CATCHUP ||
 		 sender->state == WALSNDSTATE_STREAMING);
 	*place = sender->apply;
@@ -45,7 +46,7 @@ find_place(WalSnd *sender, XLogRecPtr *place, int *pid)
 	return streams && !XLogRecPtrIsInvalid(*place);
 }
 
-/* Returns the name of the application that a process serves, or NULL. */
+/* Returns the name of the application that a process serves, or "". */
 static const char *
 name_of(int pid)
 {
@@ -56,53 +57,62 @@ name_of(int pid)
 		if (local != NULL && local->backendStatus.st_procpid == pid)
 			return local->backendStatus.st_appname;
 	}
-	return NULL;
+	return "";
 }
 
-/* Count a replica for each of the names that it has. */
-static void
-count_named(List *names, bool *found, int pid)
+/* True if a replica has one of the names; removes the name from *missing. */
+static bool
+is_named(List *names, List **missing, int pid)
 {
 	const char *name = name_of(pid);
+	bool		result = false;
 	ListCell   *cell;
 
 	foreach(cell, names)
 	{
-		if (name != NULL && pg_strcasecmp(lfirst(cell), name) == 0)
-			found[foreach_current_index(cell)] = true;
+		if (pg_strcasecmp(lfirst(cell), name) != 0)
+			continue;
+		*missing = list_delete_ptr(*missing, lfirst(cell));
+		result = true;
 	}
+	return result;
 }
 
 bool
-replicas_are_within(uint64 most)
+replicas_are_within(uint64 most, char *lag)
 {
 	XLogRecPtr	end = GetXLogInsertRecPtr();
 	char	   *copy = pstrdup(ptsort_lag_replicas);
+	uint64		longest = most;
 	List	   *names = NIL;
-	bool	   *found;
-	bool		result = true;
+	List	   *missing;
+	bool		result;
 
 	/* the check hook accepted the list */
 	(void) SplitIdentifierString(copy, ',', &names);
-	found = palloc0(list_length(names) + 1);
-	if (names != NIL)
-		pgstat_clear_backend_activity_snapshot();
+	missing = list_copy(names);
+	pgstat_clear_backend_activity_snapshot();
 	for (int i = 0; i < max_wal_senders; i++)
 	{
 		XLogRecPtr	place;
 		int			pid;
+		bool		physical;
 
-		if (!find_place(&WalSndCtl->walsnds[i], &place, &pid))
+		if (!find_place(&WalSndCtl->walsnds[i], &place, &pid, &physical) ||
+			(names == NIL ? !physical : !is_named(names, &missing, pid)) ||
+			place >= end || end - place <= longest)
 			continue;
-		if (place + most >= end)
-			count_named(names, found, pid);
-		else if (names == NIL)
-			result = false;
+		longest = end - place;
+		snprintf(lag, REPLICA_LAG_SIZE,
+				 "replica \"%s\" is " UINT64_FORMAT " kB behind",
+				 name_of(pid), longest / 1024);
 	}
-	for (int i = 0; i < list_length(names); i++)
-		result = result && found[i];
+	if (missing != NIL)
+		snprintf(lag, REPLICA_LAG_SIZE, "replica \"%s\" is not connected",
+				 (char *) linitial(missing));
+	result = longest == most && missing == NIL;
+	list_free(missing);
 	list_free(names);
-	pfree(found);
 	pfree(copy);
 	return result;
 }

@@ -7,6 +7,7 @@
  */
 #include "compat.h"
 
+#include <math.h>
 #include <time.h>
 
 #include "access/nbtree.h"
@@ -14,7 +15,6 @@
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_statistic.h"
 #include "executor/instrument.h"
-#include "limit/rates.h"
 #include "limit/work.h"
 #include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
@@ -26,9 +26,6 @@
 /* Part of a table that shows what the rest will be like */
 static const double foreseeable = 0.01;
 
-/* Dead rows, as a part of all rows, that say nothing about the others */
-static const double most_dead = 0.2;
-
 Work		ptsort_work;
 
 uint64
@@ -38,6 +35,53 @@ work_now(void)
 
 	INSTR_TIME_SET_CURRENT(now);
 	return INSTR_TIME_GET_MICROSEC(now);
+}
+
+
+/*
+ * How fast earlier work wrote
+ */
+
+/*
+ * The system's cache takes about a GB before writing slows down to the speed of
+ * the disk, so small and large relations have different factors.
+ */
+static const double small_bytes = 24.0 * 1024 * 1024;	/* from here on */
+static const double large_bytes = 1024.0 * 1024 * 1024;
+
+/*
+ * What a session assumes for large relations before it knows better.  On one
+ * machine whose disk takes 1 GB in a second it was 1 to 3.
+ */
+static const double assumed = 1.7;
+
+/* A factor outside of these limits comes from something that happened once. */
+static const double least_factor = 0.25;
+static const double most_factor = 16;
+
+/* Factors of small and of large relations; 0: nothing remembered */
+static double remembered[2];
+
+double
+work_factor(double bytes)
+{
+	double		factor = remembered[bytes >= large_bytes];
+
+	if (bytes >= small_bytes && factor > 0)
+		return factor;
+	return bytes >= large_bytes ? assumed : 1;
+}
+
+/* The new factor counts as much as all earlier ones. */
+void
+work_remember_factor(double bytes, double factor)
+{
+	double	   *old = &remembered[bytes >= large_bytes];
+
+	if (bytes < small_bytes)
+		return;
+	factor = Min(Max(factor, least_factor), most_factor);
+	*old = *old > 0 ? sqrt(factor * *old) : factor;
 }
 
 
@@ -118,11 +162,13 @@ rows_per_key(Relation table, Relation index, double rows)
 /* The part of a page that picksplit fills, on average */
 static const double split_fill = 0.67;
 
-/* Returns the estimated size of an index tuple on its page. */
+/*
+ * Returns the estimated size of an index tuple whose key rows share.  Strings
+ * without statistics count 'unknown' bytes or, if that is 0, a usual number.
+ */
 static double
-index_row_bytes(Relation table, Relation index, double rows)
+index_row_bytes(Relation table, Relation index, double shared_by, int unknown)
 {
-	double		shared_by = rows_per_key(table, index, rows);
 	TupleDesc	desc = RelationGetDescr(index);
 	Size		width = sizeof(IndexTupleData);
 
@@ -134,6 +180,8 @@ index_row_bytes(Relation table, Relation index, double rows)
 
 		if (att->attlen < 0 && column > 0)
 			known = get_attavgwidth(RelationGetRelid(table), column);
+		if (att->attlen < 0 && known == 0)
+			known = unknown;
 		width += known > 0 ? known :
 			get_typavgwidth(att->atttypid, att->atttypmod);
 	}
@@ -141,6 +189,17 @@ index_row_bytes(Relation table, Relation index, double rows)
 	if (index->rd_rel->relam == GIST_AM_OID)
 		return width / split_fill;
 	return shared_by > 1 ? width / shared_by + sizeof(ItemPointerData) : width;
+}
+
+double
+work_run_bytes(WorkKind kind, Relation table, Relation index)
+{
+	double		rows = expected_rows(table);
+	double		bytes = (double) RelationGetNumberOfBlocks(table) * BLCKSZ;
+
+	if (kind == WORK_COPY)
+		return bytes + rows * (sizeof(HeapTupleData) + 2 * sizeof(uint64));
+	return Min(bytes, rows * index_row_bytes(table, index, 1, BLCKSZ));
 }
 
 void
@@ -155,13 +214,12 @@ work_describe(WorkAbout *about, WorkKind kind, Relation table, Relation index,
 	about->blocks = RelationGetNumberOfBlocks(table);
 	about->rows = expected_rows(table);
 	about->row_bytes = kind == WORK_INDEX ?
-		index_row_bytes(table, index, about->rows) :
+		index_row_bytes(table, index,
+						rows_per_key(table, index, about->rows), 0) :
 		(double) about->blocks * BLCKSZ / Max(about->rows, 1);
 	about->budget = budget;
 	about->logged = RelationNeedsWAL(index);
-	about->table_id = RelationGetRelid(table);
-	about->partial = RelationGetIndexPredicate(index) != NIL;
-	about->factor = rates_factor(about->row_bytes * about->rows);
+	about->factor = work_factor(about->row_bytes * about->rows);
 }
 
 
@@ -266,13 +324,6 @@ work_scanned(void)
 }
 
 void
-work_expect_merges(uint64 bytes)
-{
-	ptsort_work.counts[WORK_EXPECTED] = bytes;
-	work_publish();
-}
-
-void
 work_count_merges(bool own, uint64 bytes)
 {
 	work_publish();
@@ -305,21 +356,6 @@ work_foresee(WorkForesight *foresight)
 		foresight->written;
 }
 
-/*
- * All rows of a partial index may be at the beginning of the table, and so may
- * all live rows, if a part of the table was deleted and not vacuumed.
- */
-bool
-work_is_even(void)
-{
-	const WorkAbout *about = &ptsort_work.shared->about;
-	Datum		id = ObjectIdGetDatum(about->table_id);
-
-	return !about->partial &&
-		DatumGetInt64(DirectFunctionCall1(pg_stat_get_dead_tuples, id)) <
-		about->rows * most_dead;
-}
-
 bool
 work_is_first_warning(void)
 {
@@ -336,7 +372,7 @@ work_enter(WorkPhase phase)
 {
 	WorkShared *shared = ptsort_work.shared;
 
-	if (shared == NULL || pg_atomic_read_u32(&shared->phase) == phase)
+	if (pg_atomic_read_u32(&shared->phase) == phase)
 		return;
 	pg_atomic_write_u64(&shared->paused[phase],
 						pg_atomic_read_u64(&shared->counts[WORK_PAUSED]));
@@ -345,20 +381,6 @@ work_enter(WorkPhase phase)
 	pg_atomic_write_u64(&shared->since[phase], work_now());
 	pg_write_barrier();
 	pg_atomic_write_u32(&shared->phase, phase);
-}
-
-void
-work_set_participants(int participants)
-{
-	if (ptsort_work.shared != NULL)
-		pg_atomic_write_u32(&ptsort_work.shared->participants, participants);
-}
-
-void
-work_set_total(int64 tuples)
-{
-	if (ptsort_work.shared != NULL)
-		pg_atomic_write_u64(&ptsort_work.shared->total, tuples);
 }
 
 

@@ -76,9 +76,7 @@ typedef struct WorkAbout
 	double		row_bytes;		/* of a row of the new relation, estimated */
 	int64		budget;			/* bytes, for all participants together */
 	bool		logged;			/* the new relation needs WAL */
-	Oid			table_id;
-	bool		partial;		/* the index has a predicate */
-	double		factor;			/* rates_factor() */
+	double		factor;			/* work_factor() */
 } WorkAbout;
 
 /*
@@ -133,8 +131,25 @@ work_count(WorkCount what, uint64 n)
 /* work_now returns the time, in microseconds of a clock of all processes. */
 extern uint64 work_now(void);
 
+/*
+ * The scan of a table shows how fast processors are, but not how fast disks
+ * take what the last phase writes.  So the leader remembers, at the end of its
+ * work, how much longer everything after the scan took than in the model
+ * (estimate.c).  Each session remembers its own work only: since PostgreSQL 17
+ * sessions could share a named segment, but builds would then fail where the
+ * server has no room for one.
+ *
+ * work_factor returns the factor for a relation of this size, or 1 if no work
+ * of about this size is remembered.  work_remember_factor adds a factor.
+ */
+extern double work_factor(double bytes);
+extern void work_remember_factor(double bytes, double factor);
+
 /* work_order returns what an index's first column costs. */
 extern WorkOrder work_order(Relation index);
+
+/* work_run_bytes estimates the size of all runs, rather too high. */
+extern double work_run_bytes(WorkKind kind, Relation table, Relation index);
 
 /*
  * work_describe fills in *about for a build of an index or for a copy in the
@@ -157,9 +172,6 @@ extern void work_publish(void);
 /* work_scanned returns which part of the table is scanned; 0: unknown. */
 extern double work_scanned(void);
 
-/* work_expect_merges replaces what this process counted in WORK_EXPECTED. */
-extern void work_expect_merges(uint64 bytes);
-
 /*
  * work_count_merges counts passes of merges that will write 'bytes' bytes.
  * 'own' says that they read the runs that this process wrote so far.
@@ -180,23 +192,11 @@ typedef struct WorkForesight
 
 extern void work_foresee(WorkForesight *foresight);
 
-/*
- * work_is_even returns false if a part of the table may have far more of the
- * rows than another part, so that work_foresee may be far too high.
- */
-extern bool work_is_even(void);
-
 /* True for the first participant that calls work_is_first_warning. */
 extern bool work_is_first_warning(void);
 
-/*
- * Leader: work_enter begins a phase, unless it is the present one, and
- * work_set_... store numbers when they are known.  They do nothing if no other
- * session can see the work.
- */
+/* Leader: work_enter begins a phase, unless it is the present one. */
 extern void work_enter(WorkPhase phase);
-extern void work_set_participants(int participants);
-extern void work_set_total(int64 tuples);
 
 /* Any session: work_read copies the state. */
 extern void work_read(WorkShared *shared, WorkState *state);

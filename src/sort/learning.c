@@ -243,10 +243,9 @@ static bool
 share_sample(PtSort *sort)
 {
 	PtSortShared *shared = sort->options.shared;
-	StringInfoData sample;
+	StringInfoData sample = {0};
 	bool		learns;
 
-	initStringInfo(&sample);
 	if (shared_claim_learning(shared))
 	{
 		learns = show_sample(sort, decide(sort));
@@ -263,7 +262,8 @@ share_sample(PtSort *sort)
 		if (learns)
 			key_adopt(sort->key, sample.data, sample.len);
 	}
-	pfree(sample.data);
+	if (sample.data)
+		pfree(sample.data);
 	return learns;
 }
 

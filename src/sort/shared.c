@@ -444,9 +444,9 @@ shared_read_learned(PtSortShared *shared, StringInfo result)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("shared sort-key model is truncated")));
-	enlargeStringInfo(result, length);
-	BufFileReadExact(file, result->data + result->len, length);
-	result->len += length;
+	result->data = palloc(length);
+	BufFileReadExact(file, result->data, length);
+	result->len = length;
 	BufFileClose(file);
 }
 

@@ -59,7 +59,7 @@ extern void shared_wake(PtSortShared *shared);
  * Each participant calls shared_claim_learning once.  The first call returns
  * true.  The participant that gets true must publish what its key learned, or
  * an empty string if the key did not learn.  shared_read_learned waits for the
- * published string and appends the string to 'result'.
+ * published string and copies it to 'result', whose data are NULL before.
  */
 extern bool shared_claim_learning(PtSortShared *shared);
 extern void shared_publish_learned(PtSortShared *shared,

@@ -43,12 +43,10 @@
 static int64
 entries_budget(PtSort *sort)
 {
-	int64		others = sort_other_memory(sort) + learning_memory(sort);
+	int64		others = sort_other_memory(sort) + learning_memory(sort) +
+		sort_writer_memory(sort);
 	int64		most = sort_run_memory(sort);
 
-	/* one block for lists of extents and samples, and one for the edges */
-	if (!sort->run_is_open)
-		others += sort->write_buffer + RUN_WRITER_MEMORY + 2 * SORT_BLOCK;
 	return Min(Max(sort->options.budget - others,
 				   sort->options.budget / ENTRIES_PART), most);
 }

@@ -126,24 +126,38 @@ own_tapeset(PtSort *sort)
 	return sort->tapeset;
 }
 
-/* Maximum number of samples of a run: a power of two. */
+/* Maximum number of samples of a run: a power of two, or RUN_NO_SAMPLES. */
 static int64
 max_samples(const PtSort *sort)
 {
 	int64		bytes = sort->options.budget / SAMPLES_PART;
-	int64		result = RUN_MAX_SAMPLES;
+	int64		result = sort->options.role == PTSORT_WORKER ?
+		RUN_MAX_SAMPLES : RUN_NO_SAMPLES;
 
 	while (result * (int64) sizeof(RunSample) > bytes)
 		result /= 2;
 	return result;
 }
 
+/*
+ * A sort keeps the samples of the open run when that run ends.  The blocks are
+ * for lists of extents and for edges.
+ */
+int64
+sort_writer_memory(const PtSort *sort)
+{
+	int64		samples = sort->run_is_open ?
+		sort->open_run.run->desc.nsamples : max_samples(sort);
+
+	return samples * (int64) sizeof(RunSample) + 2 * SORT_BLOCK +
+		(sort->run_is_open ? 0 : sort->write_buffer + RUN_WRITER_MEMORY);
+}
+
 void
 sort_begin_run(PtSort *sort, RunWriter *writer)
 {
 	run_begin_write(writer, &sort->order, own_tapeset(sort), sort->write_buffer,
-					sort->options.role == PTSORT_WORKER ? max_samples(sort) :
-					RUN_NO_SAMPLES);
+					max_samples(sort));
 }
 
 /*
@@ -220,13 +234,8 @@ list_memory(Run **runs, int nruns, MergePurpose purpose)
 static int64
 merge_memory(const PtSort *sort, MergePurpose purpose)
 {
-	int64		memory = sort->options.budget - sort_other_memory(sort) -
-		SORT_BLOCK;
-
-	/* writing may also allocate a block for a list of extents or samples */
-	if (purpose == MERGE_TO_RUN)
-		memory -= sort->write_buffer + RUN_WRITER_MEMORY + SORT_BLOCK;
-	return memory;
+	return sort->options.budget - sort_other_memory(sort) -
+		(purpose == MERGE_TO_RUN ? sort_writer_memory(sort) : SORT_BLOCK);
 }
 
 Merge *
@@ -392,17 +401,17 @@ average_run(const PtSort *sort)
 void
 sort_expect_merges(const PtSort *sort)
 {
-	double		scanned = work_scanned();
+	double		scanned = sort->nested ? 0 : work_scanned();
 	int			target;
 
 	if (scanned <= 0)
 		return;
 	target = sort->options.role == PTSORT_WORKER ? sort_runs_to_leave(sort) :
 		sort_merge_order(sort, MERGE_FINAL);
-	work_expect_merges((uint64)
-					   merged_bytes(average_run(sort), sort->nruns / scanned,
-									target,
-									sort_merge_order(sort, MERGE_TO_RUN)));
+	ptsort_work.counts[WORK_EXPECTED] = (uint64)
+		merged_bytes(average_run(sort), sort->nruns / scanned, target,
+					 sort_merge_order(sort, MERGE_TO_RUN));
+	work_publish();
 }
 
 void
@@ -412,9 +421,10 @@ sort_merge_down(PtSort *sort, int target)
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
-	work_count_merges(sort->options.role != PTSORT_LEADER, (uint64)
-					  merged_bytes(average_run(sort), sort->nruns, target,
-								   order));
+	if (!sort->nested)
+		work_count_merges(sort->options.role != PTSORT_LEADER, (uint64)
+						  merged_bytes(average_run(sort), sort->nruns, target,
+									   order));
 	while (sort->nruns > target)
 		merge_runs(sort, runs_to_merge(sort->nruns, target, order));
 	sort->stats.run_ms += pt_ms_since(start);

@@ -58,6 +58,7 @@ struct PtSort
 	int64		in_order;		/* while learning: number of leading tuples
 								 * known to be in order */
 	int64		learning_limit; /* bytes that the key may use while learning */
+	bool		nested;			/* see pace_is_nested */
 	bool		all_put;		/* sort_perform began */
 	Tapeset    *tapeset;		/* NULL until the first write */
 	bool		run_is_open;	/* the last initial run accepts tuples that
@@ -322,9 +323,11 @@ extern bool bounded_pays(const PtSort *sort);
 
 /*
  * sort_begin_run starts a new run.  A worker's run gets a sparse index, because
- * other participants may read it.
+ * other participants may read it.  sort_writer_memory returns the number of
+ * bytes by which sort_other_memory() may grow if the sort begins a run.
  */
 extern void sort_begin_run(PtSort *sort, RunWriter *writer);
+extern int64 sort_writer_memory(const PtSort *sort);
 
 /*
  * sort_wants_short_runs: true if the sort writes runs in any case, and its

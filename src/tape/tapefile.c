@@ -40,7 +40,7 @@ struct TapeFile
 	int			nsegments;
 	ResourceOwner owner;
 	int64		end;			/* of what this process wrote, in bytes */
-	SpaceGuard	guard;			/* for the segment 'guarded' */
+	Size		guard;			/* for the segment 'guarded' */
 	int			guarded;
 };
 
@@ -136,10 +136,10 @@ take_space(TapeFile *file, File segment, Size size, int64 offset)
 	if (more <= 0)
 		return;
 	if (file->guarded != number)
-		file->guard.left = 0;
+		file->guard = 0;
 	file->guarded = number;
 	file->end += more;
-	diskspace_take_temporary(&file->guard, FilePathName(segment), more);
+	diskspace_take(&file->guard, NULL, FilePathName(segment), more);
 }
 
 /* Write or read all bytes, segment by segment. */

@@ -19,7 +19,7 @@
  */
 #include "compat.h"
 
-#include "limit/work.h"
+#include "limit/pace.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
@@ -241,6 +241,7 @@ heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,
 		scan = table_beginscan_strat(judge->heap, snapshot, 0, NULL, true,
 									 true);
 	judge->scan = (HeapScanDesc) scan;
+	judge->nested = pace_is_nested();
 	judge->reader = heapread_begin(judge->scan, judge->shares);
 	report(judge, judge->total_param, judge->scan->rs_nblocks);
 }
@@ -252,7 +253,8 @@ heapjudge_next(HeapJudge *judge, bool *judged)
 		return false;
 	CHECK_FOR_INTERRUPTS();
 	judge->pages++;
-	work_count(WORK_BLOCKS, 1);
+	if (!judge->nested)
+		work_count(WORK_BLOCKS, 1);
 	report(judge, judge->done_param,
 		   heapread_done(judge->scan, judge->here.block));
 

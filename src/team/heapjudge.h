@@ -55,6 +55,7 @@ typedef struct HeapJudge
 
 	HeapScanDesc scan;			/* server's scan: blocks, strategy, snapshot */
 	HeapReader *reader;
+	bool		nested;			/* see pace_is_nested */
 
 	/* the current page */
 	HeapPage	here;

@@ -72,6 +72,7 @@ struct HeapReader
 	bool		copying;		/* true: try to copy pages */
 	bool		streams;		/* if not copying, read the scan's stream */
 	bool		ended;			/* true if the current batch is the last */
+	bool		nested;			/* see pace_is_nested */
 	Buffer		buffer;			/* buffer of the current page, or invalid */
 
 	PageBatch	batch;
@@ -183,9 +184,10 @@ next_buffer(HeapReader *reader)
 
 /* Count the time of reads since 'start' for this number of reads. */
 static void
-count_reading(instr_time start, int reads)
+count_reading(const HeapReader *reader, instr_time start, int reads)
 {
-	work_count(WORK_READING, (uint64) (pt_ms_since(start) * 1000 * reads));
+	if (!reader->nested)
+		work_count(WORK_READING, (uint64) (pt_ms_since(start) * 1000 * reads));
 }
 
 HeapReader *
@@ -194,6 +196,7 @@ heapread_begin(HeapScanDesc scan, int shares)
 	HeapReader *reader = palloc0(sizeof(HeapReader));
 
 	reader->scan = scan;
+	reader->nested = pace_is_nested();
 	/* at least 1: fetching the first block initializes what has_share reads */
 	reader->most = shares > 0 && scan->rs_nblocks <= SMALL_TABLE ?
 		Max(scan->rs_nblocks / shares, 1) : InvalidBlockNumber;
@@ -244,7 +247,7 @@ next_batch(HeapReader *reader)
 		!pageread_copy(&reader->batch, reader->scan->rs_base.rs_rd,
 					   &reader->segment, false) && reader->streams)
 		reader->copying = false;
-	count_reading(start, 1);
+	count_reading(reader, start, 1);
 	return reader->batch.n > 0;
 }
 
@@ -268,7 +271,7 @@ provide_buffer(HeapReader *reader, BlockNumber block, HeapPage *page)
 						   RBM_NORMAL, scan->rs_strategy);
 	if (timed)
 	{
-		count_reading(start, TIMED_ONE_OF);
+		count_reading(reader, start, TIMED_ONE_OF);
 		reader->untimed = 0;
 	}
 	page->buffer = reader->buffer;
@@ -285,7 +288,7 @@ release_page(HeapReader *reader)
 	if (BufferIsValid(reader->buffer))
 		ReleaseBuffer(reader->buffer);
 	reader->buffer = InvalidBuffer;
-	pace_hold(false);
+	pace_hold(reader->nested);
 }
 
 bool

@@ -372,7 +372,8 @@ emit_page(HeapScan *hs)
 {
 	for (int i = 0; i < hs->nemitters; i++)
 		emit_to(&hs->judge, &hs->emitters[i]);
-	work_count(WORK_ROWS, hs->judge.nitems);
+	if (!hs->judge.nested)
+		work_count(WORK_ROWS, hs->judge.nitems);
 	/* pgstat_count_index_tuples() counts tuples read from the table */
 	pgstat_count_index_tuples(hs->judge.heap, hs->judge.nseen);
 }
@@ -447,6 +448,7 @@ server_build_scan(Relation heap, HeapScanTarget *target,
 {
 	TableScanDesc scan = parallel == NULL ? NULL :
 		pt_table_beginscan_parallel(heap, parallel);
+	bool		nested = pace_is_nested();
 
 	elog(DEBUG2, "ptsort: scanning table \"%s\" by the server's rules",
 		 RelationGetRelationName(heap));
@@ -456,7 +458,7 @@ server_build_scan(Relation heap, HeapScanTarget *target,
 										   target->index_info, true, progress,
 										   target->callback, target->state,
 										   scan);
-	pace_hold(false);
+	pace_hold(nested);
 }
 
 static void

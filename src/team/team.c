@@ -50,7 +50,6 @@ typedef enum TeamPiece
 	NUM_PIECES
 } TeamPiece;
 
-
 /* TeamShared: what all processes must know; immutable after the launch. */
 typedef struct TeamShared
 {
@@ -82,9 +81,9 @@ enter_phase(Team *team, TeamPhase phase)
 		team->kind->enter_phase(team, phase);
 	if (team->pace == NULL)
 		return;
-	work_publish();
+	pace_point();
 	if (team->is_leader && phase == TEAM_READS)
-		work_set_total(count_put(team));
+		pg_atomic_write_u64(&ptsort_work.shared->total, count_put(team));
 	if (team->is_leader)
 		work_enter((WorkPhase) phase);
 }
@@ -97,7 +96,7 @@ end_pace(Team *team)
 		return;
 	if (team->is_leader)
 		estimate_learn();
-	team->slot->paused_ms = pace_paused_ms();
+	team->slot->paused_ms = ptsort_work.counts[WORK_PAUSED] / 1000.0;
 	dsm_detach(team->pace);
 	team->pace = NULL;
 }
@@ -247,6 +246,7 @@ launch(Team *team)
 
 	fault_point("build: before launch");
 	LaunchParallelWorkers(team->pcxt);
+	team->pcxt->seg = NULL;		/* it outlives the context and all workers */
 	team->launched = team->pcxt->nworkers_launched;
 	team->participants = team->launched + 1 - resting;
 	if (team->launched == 0)
@@ -321,7 +321,9 @@ set_up(Team *team, int workers)
 		team_leave(team);
 		stay_alone(team);
 	}
-	work_set_participants(team->launched + 1);
+	if (team->pace != NULL)
+		pg_atomic_write_u32(&ptsort_work.shared->participants,
+							team->launched + 1);
 	pt_log_part("start", start);
 }
 
@@ -331,7 +333,6 @@ team_end_parallel(Team *team)
 	if (team->pcxt == NULL)
 		return;
 
-	team->pcxt->seg = NULL;		/* the segment outlives the context */
 	DestroyParallelContext(team->pcxt);
 	ExitParallelMode();
 	team->pcxt = NULL;

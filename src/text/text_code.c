@@ -147,9 +147,12 @@ text_code_create(TextForm form, const TextRanks *ranks, int nwords,
 Size
 text_code_most_memory(Size limit)
 {
-	return SAMPLE_LIMIT(limit) + MODEL_LIMIT(limit) +
+	Size		tables = MODEL_LIMIT(limit) +
 		MAX_WEIGHTS(limit) * TEXT_SYMBOL_BYTES + sizeof(TextSymbols) +
 		TEXT_SEVERAL_BYTES;
+
+	/* the copy of the sample for other participants precedes the tables */
+	return SAMPLE_LIMIT(limit) + Max(tables, SAMPLE_LIMIT(limit));
 }
 
 Size
@@ -486,8 +489,12 @@ text_code_show(TextCode *code, Datum value)
 
 /* An export consists of the limit and the sample; learning depends on both. */
 void
-text_code_export(const TextCode *code, StringInfo target)
+text_code_export(TextCode *code, StringInfo target)
 {
+	/* exactly the room needed; enlargeStringInfo may allocate twice as much */
+	target->maxlen = sizeof(Size) + code->sample.bytes + 1;
+	target->data = palloc(target->maxlen);
+	note_peak(code, target->maxlen);
 	appendBinaryStringInfo(target, (const char *) &code->limit, sizeof(Size));
 	appendBinaryStringInfo(target, code->sample.data, code->sample.bytes);
 }

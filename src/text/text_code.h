@@ -74,10 +74,10 @@ extern Size text_code_most_memory(Size limit);
 extern void text_code_show(TextCode *code, Datum value);
 
 /*
- * text_code_export appends the sample to 'target'.  text_code_import reads a
- * sample from another process, and raises an error if the sample is not valid.
+ * text_code_export writes the sample to an empty string.  text_code_import
+ * reads a sample from another process, and raises an error if it is not valid.
  */
-extern void text_code_export(const TextCode *code, StringInfo target);
+extern void text_code_export(TextCode *code, StringInfo target);
 extern void text_code_import(TextCode *code, const char *source, Size length);
 
 /*

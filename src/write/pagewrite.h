@@ -49,6 +49,9 @@
 /* Number of pages that a writer logs and writes at a time. */
 #define PAGEWRITE_BATCH	32
 
+/* Bytes of WAL that each participant may write after another one's look */
+#define PAGEWRITE_WAL	((Size) PAGEWRITE_BATCH * BLCKSZ)
+
 /*
  * PageFileShared: state that the participants share, as plain data and atomics.
  * The leader initializes the struct before any participant writes.
@@ -94,7 +97,7 @@ typedef struct PageWriter
 	Page		free;			/* list of free page buffers; each begins with
 								 * the address of the next one */
 	OpenSegment segment;		/* open segment of the file; used before 17 */
-	SpaceGuard	guard;			/* free space that the writer took */
+	Size		guard;			/* free space that the writer took */
 	int64		pages_written;
 	int64		tuples;			/* tuples on its pages, counted by the caller */
 	int64		reported;		/* part of 'tuples' already reported */
