@@ -3,25 +3,26 @@
  * pageread.c
  *	  Copies pages of a relation that are in no buffer from its file.
  *
- * A copy is current if the page is in no valid buffer.  A page with unwritten
- * changes is in a buffer, and a process must read a page into a buffer before
- * it can change the page.  The server, too, relies on these facts when it reads
- * a page.  To keep the pages out of buffers during the copy, the copying
- * process locks the pages' partitions of the buffer mapping in shared mode, in
- * ascending order, as the server does (BufferAlloc, DropRelationBuffers).
- * Under these locks no page gets a buffer, and no buffer gets another page.  A
- * page may already have a buffer without contents: another process reads the
- * page now, or failed to read it.  This buffer can become valid during the
- * copy, but not invalid again.  So if it is invalid after the copy, the page
- * was in no valid buffer meanwhile.
+ * A copy is current if the page was in no valid buffer while the process read
+ * the file.  A page with unwritten changes is in a buffer, and a process must
+ * read a page into a buffer before it can change the page.  The server, too,
+ * relies on these facts when it reads a page.  To keep the pages out of buffers
+ * during the copy, the copying process locks the pages' partitions of the
+ * buffer mapping in shared mode, in ascending order, as the server does
+ * (BufferAlloc, DropRelationBuffers).  Under these locks no page gets a buffer,
+ * and no buffer gets another page.  A page may already have a buffer without
+ * contents: another process reads the page now, or failed to read it.  This
+ * buffer can become valid during the copy, but not invalid again.  So if it is
+ * invalid after the copy, the page was in no valid buffer meanwhile.
  *
  * Other processes need these locks in exclusive mode to read pages into
  * buffers.  So the copying process must not wait for the device while it holds
  * the locks, and copies only pages that are in the system's cache (RWF_NOWAIT).
  * If the caller must have the other pages too, the process first reads them
- * into the cache without locks.  A system may be unable to tell what is in its
- * cache.  Then a process that must have a page reads it twice: the second time
- * with a lock, but without a wait, unless the system has no cache at all.
+ * into the cache without locks, and then copies them.  A system may be unable
+ * to tell what is in its cache, or drop a page at once.  Then the process reads
+ * each page alone, first without locks, then under the page's one lock.  This
+ * second read is the only one that may wait for the device under a lock.
  *
  *-------------------------------------------------------------------------
  */
