@@ -149,7 +149,7 @@ LAYERS = \
 	$(addprefix variant/, \
 		variants variant_form variant_index variant_heap variant_datum variant_tuple variant_gist) \
 	$(addprefix team/, \
-		heapread heapjudge heapscan team build parallel) \
+		pageread heapread heapjudge heapscan team build parallel) \
 	$(addprefix write/, \
 		pagewrite slicelist buildreport) \
 	$(addprefix btree/, \

@@ -40,8 +40,8 @@
 #include "access/tableam.h"
 #include "key/key.h"
 #include "nodes/execnodes.h"
-#include "segment.h"
 #include "storage/bufpage.h"
+#include "team/pageread.h"
 #include "utils/snapmgr.h"
 
 /* CheckKind: the kinds of faults. */
@@ -155,9 +155,6 @@ typedef struct CheckSuspects
 	CheckSuspect each[MAX_SUSPECTS];
 } CheckSuspects;
 
-/* CheckAhead: copies of blocks; private to checkread.c. */
-typedef struct CheckAhead CheckAhead;
-
 /* CheckIndex: one participant's check. */
 typedef struct CheckIndex
 {
@@ -180,7 +177,7 @@ typedef struct CheckIndex
 	IndexInfo  *index_info;		/* set if 'sort' is */
 	BufferAccessStrategy strategy;
 	OpenSegment segment;
-	CheckAhead *ahead;
+	PageBatch  *ahead;
 	MemoryContext scratch;		/* reset after each page */
 	CheckPage  *here;			/* the page that is checked */
 	CheckPage  *there;			/* a page with which it is compared */
@@ -215,13 +212,12 @@ extern void check_guard(CheckIndex *self, CheckStep step, void *arg);
  * checkread.c: checkread_page copies a block.  It returns NULL, or text that
  * says why the page is not readable.  checkread_has_block returns true if the
  * index has a block of this number.  checkread_new_page allocates a page.
- * checkread_ahead reads n blocks ahead, at most CHECK_AHEAD, with few system
+ * checkread_ahead reads n blocks ahead, at most PAGEREAD_MOST, with few system
  * calls.  After that, checkread_next is faster than checkread_page.  Its copy
  * may be as old as checkread_ahead's call, and lasts until the next such call.
  * checkread_new_ahead allocates the memory for self->ahead.
  */
-#define CHECK_AHEAD		32
-extern CheckAhead *checkread_new_ahead(void);
+extern PageBatch *checkread_new_ahead(void);
 extern CheckPage *checkread_new_page(int nkeys);
 extern const char *checkread_page(CheckIndex *self, BlockNumber block,
 								  CheckPage *page);

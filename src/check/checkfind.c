@@ -330,8 +330,8 @@ checkfind_suspects(CheckIndex *self, CheckSuspect *suspects, int n)
 	for (BlockNumber block = BTREE_METAPAGE + 1; block < nblocks; block++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (block % CHECK_AHEAD == 1)
-			checkread_ahead(self, block, Min(nblocks - block, CHECK_AHEAD));
+		if (block % PAGEREAD_MOST == 1)
+			checkread_ahead(self, block, Min(nblocks - block, PAGEREAD_MOST));
 		if (checkread_next(self, block, self->here) != NULL ||
 			!find_leaf(self, self->here))
 			continue;

@@ -251,46 +251,21 @@ check_guard(CheckIndex *self, CheckStep step, void *arg)
 	PG_END_TRY();
 }
 
-/*
- * Check a page by itself, without its links.  Returns true if it has sound
- * tuples.  If 'again' is true, reads it again.
- */
-static bool
-check_alone(CheckIndex *self, BlockNumber block, bool again)
-{
-	void		(*check_order) (CheckIndex *) = checkorder_page;
-	const char *fault = again ? checkread_page(self, block, self->here) :
-		checkread_next(self, block, self->here);
-
-	if (fault != NULL)
-		check_found(self, CHECK_BAD_PAGE, block, 0, "%s", fault);
-	if (fault != NULL ||
-		!checkpage_tuples(self, self->here, MaxIndexTuplesPerPage, false))
-		return false;
-	check_guard(self, call, &check_order);
-	return true;
-}
-
-/*
- * Check a page.  A copy from the file may be torn, if another process read
- * the page into a buffer, changed it and wrote it meanwhile.  So a fault counts
- * only if a second copy has it, too.
- */
 static void
 check_page(CheckIndex *self, BlockNumber block)
 {
 	MemoryContext caller = MemoryContextSwitchTo(self->scratch);
-	CheckReport before = *self->report;
-	bool		has_tuples = check_alone(self, block, false);
+	void		(*check_order) (CheckIndex *) = checkorder_page;
+	const char *fault = checkread_next(self, block, self->here);
 
-	if (unlikely(check_problems(self->report) > check_problems(&before)))
+	if (fault != NULL)
+		check_found(self, CHECK_BAD_PAGE, block, 0, "%s", fault);
+	else if (checkpage_tuples(self, self->here, MaxIndexTuplesPerPage, false))
 	{
-		*self->report = before;
-		has_tuples = check_alone(self, block, true);
+		check_guard(self, call, &check_order);
+		check_tuples(self);
 	}
 	self->report->pages++;
-	if (has_tuples)
-		check_tuples(self);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(self->scratch);
 }
@@ -307,9 +282,10 @@ check_fill(Team *team)
 
 	begin_check(self);
 	check->sort = self->info.with_rows ? team->sort : NULL;
-	while ((block = pg_atomic_fetch_add_u32(&shared->next, CHECK_AHEAD)) < end)
+	while ((block = pg_atomic_fetch_add_u32(&shared->next,
+											PAGEREAD_MOST)) < end)
 	{
-		BlockNumber stop = Min(end - block, CHECK_AHEAD) + block;
+		BlockNumber stop = Min(end - block, PAGEREAD_MOST) + block;
 
 		checkread_ahead(check, block, stop - block);
 		for (; block < stop; block++)

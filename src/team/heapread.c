@@ -6,22 +6,12 @@
  * The server reads a large table into a ring of buffers.  If the table is in
  * the operating system's cache, a scan spends most of its time on system calls,
  * on finding buffers and on changing the buffer mapping.  So this file copies
- * pages from the table's file into private memory, many pages with one system
- * call.  The memory fits in the processor's cache.
+ * pages from the table's file into private memory (pageread.c), many pages with
+ * one system call.  The memory fits in the processor's cache.
  *
- * A copy is correct if the page is in no buffer.  A page with unwritten changes
- * is in a buffer, and a process must read a page into a buffer before it can
- * change the page.  The server, too, relies on these facts when it reads a
- * page.  To keep the pages out of buffers during the copy, the copying process
- * locks the pages' partitions of the buffer mapping in shared mode.  Under
- * these locks it copies the unbuffered pages.  It acquires the locks in
- * ascending order, as the server does (BufferAlloc, DropRelationBuffers).
- *
- * Other processes need these locks in exclusive mode to read pages into
- * buffers.  So the copying process must not wait for the device while it holds
- * the locks, and copies only pages that are in the system's cache (RWF_NOWAIT).
- * It stops copying for a while if another process waits for one of these locks.
- * The server's own functions read all other pages:
+ * The copying process holds locks of the buffer mapping.  It stops copying for
+ * a while if another process waits for one of these locks.  The server's own
+ * functions read all pages of which there is no copy:
  *
  * - pages that are in a buffer, or not in the system's cache
  * - pages whose checksum or header is wrong: the server reports or repairs them
@@ -37,25 +27,19 @@
  */
 #include "compat.h"
 
-#include <fcntl.h>
-#include <sys/uio.h>
-
 #include "access/syncscan.h"
 #include "executor/instrument.h"
 #include "limit/pace.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "segment.h"
-#include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
-#include "storage/lwlock.h"
-#include "storage/proclist.h"
 #include "team/heapread.h"
+#include "team/pageread.h"
 #include "util.h"
 #include "utils/rel.h"
 
 /* Number of blocks to copy at a time: they fit in the second-level cache */
-#define BATCH		16
+#define BATCH		(PAGEREAD_MOST / 2)
 
 /* After useless copies: number of batches to read without copying */
 #define PAUSE		16
@@ -74,11 +58,8 @@
  */
 #define LONG_PAUSE	(SMALL_TABLE / BATCH)
 
-/*
- * One read of so many is timed.  This is a prime number because the system
- * reads ahead in powers of two.
- */
-static const int timed_one_of = 7;
+/* One read of 7 is timed: a prime, because systems read powers of two ahead */
+#define TIMED_ONE_OF	7
 
 struct HeapReader
 {
@@ -94,15 +75,9 @@ struct HeapReader
 	bool		nested;			/* see pace_is_nested */
 	Buffer		buffer;			/* buffer of the current page, or invalid */
 
-	/* the batch */
-	int			n;
-	int			next;
+	PageBatch	batch;
+	int			next;			/* next page of the batch */
 	int			npinned;		/* copies that heapread_pin replaced */
-	bool		others_wait;	/* another process waited for our locks */
-	BlockNumber blocks[BATCH];
-	bool		copied[BATCH];
-	char	   *pages;			/* memory for BATCH pages */
-
 	int			pause;			/* batches left to read without copying */
 	int			last_pause;		/* last pause for waiters, in batches; 0 if no
 								 * process waited after that pause */
@@ -169,205 +144,24 @@ has_share(const HeapReader *reader)
 static void
 fill_batch(HeapReader *reader)
 {
+	PageBatch  *batch = &reader->batch;
 	int			limit = reader->copying ? BATCH : 1;
 
-	reader->n = reader->next = reader->npinned = 0;
-	reader->others_wait = false;
-	while (reader->n < limit)
+	batch->n = reader->next = reader->npinned = 0;
+	batch->others_wait = false;
+	while (batch->n < limit && !reader->ended)
 	{
 		BlockNumber block = has_share(reader) ? InvalidBlockNumber :
 			next_block(reader->scan);
 
-		if (block == InvalidBlockNumber)
-		{
-			reader->ended = true;
+		reader->ended = block == InvalidBlockNumber;
+		if (reader->ended)
 			break;
-		}
 		reader->nblocks++;
-		reader->copied[reader->n] = false;
-		reader->blocks[reader->n++] = block;
+		batch->states[batch->n] = PAGE_UNREAD;
+		batch->blocks[batch->n++] = block;
 	}
 }
-
-
-/*
- * Copies from the file
- */
-
-#ifdef RWF_NOWAIT
-
-/*
- * Returns the number of blocks, from the i-th on, that are consecutive and in
- * one segment of the file.
- */
-static int
-neighbours(const HeapReader *reader, int i)
-{
-	BlockNumber first = reader->blocks[i];
-	int			n = 1;
-
-	while (i + n < reader->n && reader->blocks[i + n] == first + n &&
-		   (first + n) % RELSEG_SIZE != 0)
-		n++;
-	return n;
-}
-
-static int
-by_number(const void *a, const void *b)
-{
-	return *(const int *) a - *(const int *) b;
-}
-
-/*
- * Lock the n blocks' partitions of the buffer mapping, and set buffered[i] to
- * true if the i-th block is in a buffer.
- *
- * Returns the number of locks.  Stores the locked partitions in 'partitions'.
- */
-static int
-lock_blocks(Relation heap, const BlockNumber *blocks, int n, int *partitions,
-			bool *buffered)
-{
-	BufferTag	tags[BATCH];
-	uint32		hashes[BATCH];
-	int			nlocks = 0;
-
-	for (int i = 0; i < n; i++)
-	{
-		InitBufferTag(&tags[i], &heap->rd_locator, MAIN_FORKNUM, blocks[i]);
-		hashes[i] = BufTableHashCode(&tags[i]);
-		partitions[i] = BufTableHashPartition(hashes[i]);
-	}
-	qsort(partitions, n, sizeof(int), by_number);
-	for (int i = 0; i < n; i++)
-		if (i == 0 || partitions[i] != partitions[nlocks - 1])
-			partitions[nlocks++] = partitions[i];
-	for (int i = 0; i < nlocks; i++)
-		LWLockAcquire(BufMappingPartitionLockByIndex(partitions[i]), LW_SHARED);
-	for (int i = 0; i < n; i++)
-		buffered[i] = BufTableLookup(&tags[i], hashes[i]) >= 0;
-	return nlocks;
-}
-
-/*
- * Release the locks of lock_blocks.  Sets others_wait if another process waits
- * for one of these locks.  The function reads each lock's list of waiters
- * without locking the list, so others_wait may be wrong.  A wrong value causes
- * a needless pause, or delays a pause by one batch.
- */
-static void
-unlock_partitions(HeapReader *reader, const int *partitions, int n)
-{
-	for (int i = 0; i < n; i++)
-	{
-		LWLock	   *lock = BufMappingPartitionLockByIndex(partitions[i]);
-
-		if (!proclist_is_empty(&lock->waiters))
-			reader->others_wait = true;
-		LWLockRelease(lock);
-	}
-}
-
-/*
- * Copy n consecutive blocks, from the i-th on.  No block may be in a buffer.
- *
- * Returns the number of pages copied.  The copy ends before the first page that
- * is not in the system's cache.
- */
-static int
-copy_cached(HeapReader *reader, int i, int n)
-{
-	struct iovec part;
-	ssize_t		size;
-
-	part.iov_base = reader->pages + (Size) i * BLCKSZ;
-	part.iov_len = (Size) n * BLCKSZ;
-	size = preadv2(reader->segment.fd, &part, 1,
-				   (off_t) (reader->blocks[i] % RELSEG_SIZE) * BLCKSZ,
-				   RWF_NOWAIT);
-	return size < 0 ? 0 : size / BLCKSZ;
-}
-
-/*
- * Copy n consecutive blocks, beginning with the i-th, except blocks in buffers.
- * Returns false if the copy ended before a block outside the system's cache.
- */
-static bool
-copy_neighbours(HeapReader *reader, int i, int n)
-{
-	int			partitions[BATCH];
-	bool		buffered[BATCH];
-	int			nlocks = lock_blocks(reader->scan->rs_base.rs_rd,
-									 reader->blocks + i, n, partitions,
-									 buffered);
-	bool		cached = true;
-
-	for (int from = 0, to; from < n && cached; from = to)
-	{
-		int			got;
-
-		to = from + 1;
-		if (buffered[from])
-			continue;
-		while (to < n && !buffered[to])
-			to++;
-		got = copy_cached(reader, i + from, to - from);
-		memset(reader->copied + i + from, true, got);
-		cached = got == to - from;
-	}
-	unlock_partitions(reader, partitions, nlocks);
-	return cached;
-}
-
-/* Discard copies of damaged pages, and count the rest as blocks read. */
-static void
-check_copies(HeapReader *reader)
-{
-	int			ncopied = 0;
-
-	for (int i = 0; i < reader->n; i++)
-	{
-		if (!reader->copied[i])
-			continue;
-		reader->copied[i] =
-			pt_page_is_verified(reader->pages + (Size) i * BLCKSZ,
-								reader->blocks[i]);
-		ncopied += reader->copied[i];
-	}
-	pt_count_blocks_read(reader->scan->rs_base.rs_rd, ncopied);
-}
-
-/* Copy all pages of the batch that are cached and in no buffer. */
-static void
-copy_batch(HeapReader *reader)
-{
-	bool		cached = true;
-
-	for (int i = 0, n; i < reader->n && cached; i += n)
-	{
-		n = neighbours(reader, i);
-		if (!segment_open(&reader->segment, reader->scan->rs_base.rs_rd,
-						  reader->blocks[i], O_RDONLY))
-		{
-			reader->copying = false;
-			break;
-		}
-		cached = copy_neighbours(reader, i, n);
-	}
-	check_copies(reader);
-	if (!cached && reader->streams)
-		reader->copying = false;
-}
-
-#else							/* older releases of musl lack preadv2() */
-
-static void
-copy_batch(HeapReader *reader)
-{
-	reader->copying = false;
-}
-
-#endif
 
 
 /*
@@ -386,17 +180,6 @@ next_buffer(HeapReader *reader)
 #else
 	return InvalidBuffer;
 #endif
-}
-
-/* Begin to measure the time of a read, if it is measured. */
-static bool
-begin_timing(HeapReader *reader, instr_time *start)
-{
-	if (++reader->untimed < timed_one_of)
-		return false;
-	reader->untimed = 0;
-	INSTR_TIME_SET_CURRENT(*start);
-	return true;
 }
 
 /* Count the time of reads since 'start' for this number of reads. */
@@ -423,7 +206,7 @@ heapread_begin(HeapScanDesc scan, int shares)
 	reader->copying = scan->rs_strategy != NULL &&
 		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
 	if (reader->copying)
-		reader->pages = pt_palloc_io_pages(CurrentMemoryContext, BATCH);
+		reader->batch.pages = pt_palloc_io_pages(CurrentMemoryContext, BATCH);
 	return reader;
 }
 
@@ -437,52 +220,66 @@ heapread_begin(HeapScanDesc scan, int shares)
 static void
 begin_pause(HeapReader *reader)
 {
-	if (reader->others_wait)
+	if (reader->batch.others_wait)
 		reader->last_pause = Min(2 * reader->last_pause + 1, LONG_PAUSE);
 	else
 		reader->last_pause = 0;
 	reader->pause = reader->last_pause;
-	if (reader->npinned > reader->n / 2)
+	if (reader->npinned > reader->batch.n / 2)
 		reader->pause = Max(reader->pause, PAUSE);
 }
 
-/* Fill the next batch.  Returns false after the last batch. */
+/* Fill the next batch, and count the time.  Returns false after the last. */
 static bool
 next_batch(HeapReader *reader)
 {
+	instr_time	start;
+
 	if (reader->ended)
 		return false;
+	INSTR_TIME_SET_CURRENT(start);
 	if (reader->pause > 0)
 		reader->pause--;
 	else
 		begin_pause(reader);
 	fill_batch(reader);
-	if (reader->copying && reader->pause == 0)
-		copy_batch(reader);
-	return reader->n > 0;
+	if (reader->copying && reader->pause == 0 && reader->batch.n > 0 &&
+		!pageread_copy(&reader->batch, reader->scan->rs_base.rs_rd,
+					   &reader->segment, false) && reader->streams)
+		reader->copying = false;
+	count_reading(reader, start, 1);
+	return reader->batch.n > 0;
 }
 
-/* Set *page to a pinned buffer's page.  The reader will release the buffer. */
-static void
-provide_buffer(HeapReader *reader, Buffer buffer, HeapPage *page)
+/*
+ * Set *page to a block in a pinned buffer, which the reader will release.
+ * InvalidBlockNumber stands for the next block of the scan's stream.  Returns
+ * false after the last page of the stream.
+ */
+static bool
+provide_buffer(HeapReader *reader, BlockNumber block, HeapPage *page)
 {
-	reader->buffer = page->buffer = buffer;
-	page->block = BufferGetBlockNumber(buffer);
-	page->page = BufferGetPage(buffer);
-}
-
-static void
-provide_block(HeapReader *reader, BlockNumber block, HeapPage *page)
-{
+	HeapScanDesc scan = reader->scan;
 	instr_time	start;
-	bool		timed = begin_timing(reader, &start);
-	Buffer		buffer = ReadBufferExtended(reader->scan->rs_base.rs_rd,
-											MAIN_FORKNUM, block, RBM_NORMAL,
-											reader->scan->rs_strategy);
+	bool		timed = ++reader->untimed >= TIMED_ONE_OF;
 
+	INSTR_TIME_SET_ZERO(start);
 	if (timed)
-		count_reading(reader, start, timed_one_of);
-	provide_buffer(reader, buffer, page);
+		INSTR_TIME_SET_CURRENT(start);
+	reader->buffer = block == InvalidBlockNumber ? next_buffer(reader) :
+		ReadBufferExtended(scan->rs_base.rs_rd, MAIN_FORKNUM, block,
+						   RBM_NORMAL, scan->rs_strategy);
+	if (timed)
+	{
+		count_reading(reader, start, TIMED_ONE_OF);
+		reader->untimed = 0;
+	}
+	page->buffer = reader->buffer;
+	if (!BufferIsValid(page->buffer))
+		return false;
+	page->block = BufferGetBlockNumber(page->buffer);
+	page->page = BufferGetPage(page->buffer);
+	return true;
 }
 
 static void
@@ -494,69 +291,32 @@ release_page(HeapReader *reader)
 	pace_hold(reader->nested);
 }
 
-/* Returns the next page of the scan's stream; see heapread_next. */
-static bool
-next_of_stream(HeapReader *reader, HeapPage *page)
-{
-	instr_time	start;
-	bool		timed = begin_timing(reader, &start);
-	Buffer		buffer = next_buffer(reader);
-
-	if (timed)
-		count_reading(reader, start, timed_one_of);
-	if (BufferIsValid(buffer))
-		provide_buffer(reader, buffer, page);
-	return BufferIsValid(buffer);
-}
-
-/* Begin a batch, and count the time of copying its pages. */
-static bool
-begin_batch(HeapReader *reader)
-{
-	instr_time	start;
-	bool		found;
-
-	INSTR_TIME_SET_CURRENT(start);
-	found = next_batch(reader);
-	count_reading(reader, start, 1);
-	return found;
-}
-
-/* Provide the next page of a batch; see heapread_next. */
-static bool
-next_of_batch(HeapReader *reader, HeapPage *page)
-{
-	int			i;
-
-	if (reader->next == reader->n && !begin_batch(reader))
-		return false;
-	i = reader->next++;
-	if (!reader->copied[i])
-		provide_block(reader, reader->blocks[i], page);
-	else
-	{
-		page->block = reader->blocks[i];
-		page->buffer = InvalidBuffer;
-		page->page = reader->pages + (Size) i * BLCKSZ;
-	}
-	return true;
-}
-
 bool
 heapread_next(HeapReader *reader, HeapPage *page)
 {
+	const PageBatch *batch = &reader->batch;
+	int			i;
+
 	release_page(reader);
-	if (--reader->until_point <= 0 && reader->next == reader->n)
+	if (--reader->until_point <= 0 && reader->next == batch->n)
 	{
 		pace_point();
 		reader->until_point = BATCH;
 	}
 	/* the tuples of the page may fill the memory of sorts */
 	pace_hold(true);
-	if (reader->next == reader->n && !reader->ended && !reader->copying &&
+	if (reader->next == batch->n && !reader->ended && !reader->copying &&
 		reader->streams && reader->most == InvalidBlockNumber)
-		return next_of_stream(reader, page);
-	return next_of_batch(reader, page);
+		return provide_buffer(reader, InvalidBlockNumber, page);
+	if (reader->next == batch->n && !next_batch(reader))
+		return false;
+	i = reader->next++;
+	if (batch->states[i] != PAGE_COPIED)
+		return provide_buffer(reader, batch->blocks[i], page);
+	page->block = batch->blocks[i];
+	page->buffer = InvalidBuffer;
+	page->page = batch->pages + (Size) i * BLCKSZ;
+	return true;
 }
 
 void
@@ -564,7 +324,7 @@ heapread_pin(HeapReader *reader, HeapPage *page)
 {
 	Assert(!BufferIsValid(page->buffer));
 	reader->npinned++;
-	provide_block(reader, page->block, page);
+	(void) provide_buffer(reader, page->block, page);
 }
 
 void
@@ -572,8 +332,8 @@ heapread_end(HeapReader *reader)
 {
 	release_page(reader);
 	(void) segment_close(&reader->segment);
-	if (reader->pages != NULL)
-		pfree(reader->pages);
+	if (reader->batch.pages != NULL)
+		pfree(reader->batch.pages);
 	pfree(reader);
 }
 
