@@ -12,9 +12,8 @@
  * constants, which RelationGetIndexExpressions(), RelationGetIndexPredicate()
  * and the planner (of statistics objects, too) do.  The relcache then keeps the
  * result for the whole session.  So a function that checks or measures a
- * relation of another user calls owner_enter right after it opened the relation
- * and compared the caller's privileges.  Parallel workers have the context that
- * their leader had at the launch.
+ * relation of another user calls owner_enter right after it opened the
+ * relation.  Parallel workers have the context of their leader at the launch.
  *
  *-------------------------------------------------------------------------
  */

@@ -76,7 +76,7 @@ check_slot(CheckSlot *slot, const CheckRequest *request)
 
 	INSTR_TIME_SET_CURRENT(start);
 	pg_atomic_write_u32(&slot->state, CHECK_RUNS);
-	state = checkone_open(slot->index_id, checkone_use(request), &target);
+	state = checkone_open(slot->index_id, request->with_rows, &target);
 	if (state == CHECK_RUNS)
 	{
 		checkone_run(&target, request, &slot->report, &participants);

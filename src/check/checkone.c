@@ -50,12 +50,15 @@ is_too_new(Relation index)
 }
 
 static CheckState
-judge(Relation heap, Relation index, CheckUse use)
+judge(const CheckTarget *target, CheckUse use)
 {
+	Relation	heap = target->heap;
+	Relation	index = target->index;
+
 	if (index->rd_rel->relkind != RELKIND_INDEX ||
 		index->rd_rel->relam != BTREE_AM_OID)
 		return CHECK_IS_NO_BTREE;
-	if (!pt_may_maintain(RelationGetRelid(heap), GetUserId()))
+	if (!pt_may_maintain(RelationGetRelid(heap), target->caller.user))
 		return CHECK_IS_FORBIDDEN;
 	if (RELATION_IS_OTHER_TEMP(index))
 		return CHECK_IS_OTHER_TEMP;
@@ -73,14 +76,6 @@ judge(Relation heap, Relation index, CheckUse use)
 	return CHECK_RUNS;
 }
 
-static void
-close_both(const CheckTarget *target)
-{
-	if (target->index != NULL)
-		relation_close(target->index, AccessShareLock);
-	relation_close(target->heap, AccessShareLock);
-}
-
 CheckState
 checkone_open(Oid index_id, CheckUse use, CheckTarget *target)
 {
@@ -94,21 +89,22 @@ checkone_open(Oid index_id, CheckUse use, CheckTarget *target)
 	target->heap = try_relation_open(heap_id, AccessShareLock);
 	if (target->heap == NULL)
 		return CHECK_IS_GONE;
+	owner_enter(&target->caller, target->heap);
 	target->index = try_relation_open(index_id, AccessShareLock);
 	if (target->index != NULL && IndexGetRelation(index_id, true) == heap_id)
-		state = judge(target->heap, target->index, use);
-	if (state == CHECK_RUNS)
-		owner_enter(&target->caller, target->heap);
-	else
-		close_both(target);
+		state = judge(target, use);
+	if (state != CHECK_RUNS)
+		checkone_close(target);
 	return state;
 }
 
 void
 checkone_close(CheckTarget *target)
 {
+	if (target->index != NULL)
+		relation_close(target->index, AccessShareLock);
 	owner_leave(&target->caller);
-	close_both(target);
+	relation_close(target->heap, AccessShareLock);
 }
 
 const char *

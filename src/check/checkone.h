@@ -39,19 +39,13 @@ typedef struct CheckTarget
 	OwnerSwitch caller;
 } CheckTarget;
 
-/* CheckUse: what a function reads.  Only its definition: an invalid index. */
+/* CheckUse: what a function reads; of an invalid index only the definition. */
 typedef enum CheckUse
 {
-	CHECK_USES_INDEX,
-	CHECK_USES_BOTH,
+	CHECK_USES_INDEX = false,	/* as CheckRequest.with_rows */
+	CHECK_USES_BOTH = true,
 	CHECK_USES_TABLE
 } CheckUse;
-
-static inline CheckUse
-checkone_use(const CheckRequest *request)
-{
-	return request->with_rows ? CHECK_USES_BOTH : CHECK_USES_INDEX;
-}
 
 /*
  * checkone_open locks and opens an index and its table for a check, and begins

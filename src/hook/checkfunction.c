@@ -168,7 +168,7 @@ ptsort_check(PG_FUNCTION_ARGS)
 	request.full = PG_GETARG_BOOL(3);
 	if (!PG_ARGISNULL(2))
 		check_number(PG_GETARG_INT32(2));
-	state = checkone_open(index_id, checkone_use(&request), &target);
+	state = checkone_open(index_id, request.with_rows, &target);
 	if (state == CHECK_IS_GONE)
 		PG_RETURN_NULL();		/* dropped meanwhile */
 	if (state != CHECK_RUNS)
@@ -222,8 +222,7 @@ plan_index(void *arg)
 	bool		with_rows = all->request.with_rows;
 	CheckTarget target;
 
-	plan->state = checkone_open(plan->index_id, checkone_use(&all->request),
-								&target);
+	plan->state = checkone_open(plan->index_id, with_rows, &target);
 	if (plan->state != CHECK_RUNS)
 		return;
 	plan->work = planworkers_work(target.heap, target.index);

@@ -3,8 +3,6 @@
  * text_code.c
  *	  Order-preserving compression of strings into sort key words.
  *
- * Details that text_code.h leaves out:
- *
  * If nearly all strings of the sample share a prefix, ptsort codes the prefix
  * once.  Coding a string with this prefix starts from the prefix's interval.
  *
@@ -107,19 +105,17 @@ struct TextCode
 {
 	MemoryContext context;		/* holds all memory of the code */
 	Size		limit;			/* maximum memory while learning, in bytes */
-	Size		peak;			/* maximum memory used while learning, in
-								 * bytes */
+	Size		peak;			/* most memory used while learning, in bytes */
 	TextForm	form;			/* form of the values */
 	const TextRanks *ranks;		/* order of the strings; NULL: bytewise */
 	bool		plain;			/* true if the word is the first 8 bytes */
 	int			nwords;
 	TextPrefix	prefix;
-	TextSymbols *symbols;		/* symbols of the collation's weights */
-	TextModel  *model;			/* 'symbols' and 'model' are NULL before
-								 * learning, and if 'plain' is true */
+	TextSymbols *symbols;		/* symbols of the collation's weights; NULL,
+								 * like 'model', before learning or if 'plain' */
+	TextModel  *model;
 	TextSample	sample;
-	TextMemo   *memo;			/* words of short strings; NULL before the
-								 * first short string */
+	TextMemo   *memo;			/* words of short strings; NULL at first */
 };
 
 TextCode *
@@ -176,15 +172,11 @@ note_peak(TextCode *code, Size more)
 	code->peak = Max(code->peak, memory);
 }
 
-/*
- * Returns the bytes of any value.  If the bytes are in a copy, sets *copy to
- * the copy, and the caller must free the copy.  Otherwise sets *copy to NULL.
- */
+/* Returns the bytes of any value.  Sets *copy to a copy to free, or to NULL. */
 static inline const char *
 read_value(const TextCode *code, Datum value, int *length, void **copy)
 {
 	struct varlena *text;
-	char	   *lower;
 
 	*copy = NULL;
 	if (likely(code->form != TEXT_LOWERED && text_is_plain(code->form, value)))
@@ -196,13 +188,12 @@ read_value(const TextCode *code, Datum value, int *length, void **copy)
 		return text_string(code->form, PointerGetDatum(text), length);
 	}
 	/* the C string that citext_cmp() compares */
-	lower = str_tolower(VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text),
+	*copy = str_tolower(VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text),
 						DEFAULT_COLLATION_OID);
 	if ((Pointer) text != DatumGetPointer(value))
 		pfree(text);
-	*copy = lower;
-	*length = strlen(lower);
-	return lower;
+	*length = strlen(*copy);
+	return *copy;
 }
 
 
