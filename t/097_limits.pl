@@ -158,10 +158,10 @@ sub warnings_of
 	my @warnings = $slow->{err} =~ /^(?:WARNING|DETAIL|HINT):  (?:01000: )?(.*)/mg;
 	my @logged = slurp_file($node->logfile, $end) =~ /WARNING:  .* waits for limit/g;
 	is(scalar(@logged), scalar(grep { /waits for limit/ } @warnings), 'the log has the warning once, too');
-	return join('|', @warnings) =~ s/set_limits\(\d+/set_limits(PID/r;
+	return join('|', @warnings) =~ s/process \d+/process PID/r;
 }
 my $warn = 'SET ptsort_test.warn_after_ms = 0';
-my $warning = 'build or copy of public.t_a waits for limit "%s"|%sCancel the statement, or change the limit in another session: SELECT ptsort_set_limits(PID, %1$s => \'0\').';
+my $warning = 'build or copy of public.t_a waits for limit "%s"|%sCancel process PID, or change its limit with ptsort_set_limits() in another session.';
 
 {
 	my $end = log_end($node);

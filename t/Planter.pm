@@ -240,6 +240,8 @@ WHERE refclassid NOT IN ('pg_namespace'::regclass, 'pg_extension'::regclass) AND
 		JOIN pg_class c ON c.oid = r.ev_class WHERE r.oid = d.objid)
 	WHEN 'pg_attrdef'::regclass THEN 0
 	END <> '$role'::regrole
+	-- an earlier session may still be removing its temporary functions
+	AND NOT (d.classid = 'pg_proc'::regclass AND pg_is_other_temp_schema((SELECT p.pronamespace FROM pg_proc p WHERE p.oid = d.objid)))
 ORDER BY 1};
 }
 

@@ -113,8 +113,8 @@ warn(PaceShared *shared, PaceReason reason, const char *lag)
 			 errmsg("build or copy of %s waits for limit \"%s\"",
 					shared->work.about.relation, pace_names[reason]),
 			 reason == PACE_REPLICAS ? errdetail("The %s.", lag) : 0,
-			 errhint("Cancel the statement, or change the limit in another session: SELECT ptsort_set_limits(%d, %s => '0').",
-					 shared->pid, pace_names[reason])));
+			 errhint("Cancel process %d, or change its limit with ptsort_set_limits() in another session.",
+					 shared->pid)));
 }
 
 dsm_segment *

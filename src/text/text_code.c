@@ -105,7 +105,7 @@ struct TextCode
 {
 	MemoryContext context;		/* holds all memory of the code */
 	Size		limit;			/* maximum memory while learning, in bytes */
-	Size		peak;			/* most memory used while learning, in bytes */
+	Size		peak;			/* most bytes used while learning */
 	TextForm	form;			/* form of the values */
 	const TextRanks *ranks;		/* order of the strings; NULL: bytewise */
 	bool		plain;			/* true if the word is the first 8 bytes */
