@@ -112,7 +112,7 @@ struct TextCode
 	int			nwords;
 	TextPrefix	prefix;
 	TextSymbols *symbols;		/* symbols of the collation's weights; NULL,
-								 * like 'model', before learning or if 'plain' */
+								 * as 'model', before learning or if 'plain' */
 	TextModel  *model;
 	TextSample	sample;
 	TextMemo   *memo;			/* words of short strings; NULL at first */
