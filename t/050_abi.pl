@@ -20,13 +20,15 @@ my $top = dirname($FindBin::RealBin);
 my $saved = "$top/t/abi/2.0";
 my @headers = qw(ptsort.h ptsort_variant.h ptsort_parallel.h);
 
-# Returns the headers as one text, without comments, and with single spaces.
+# Returns the headers as one text, without comments and markers of extensions to
+# the language, and with single spaces.
 sub declarations
 {
 	my ($dir) = @_;
 	my $text = join "\n", map { slurp_file("$dir/$_") } @headers;
 
 	$text =~ s{/\*.*?\*/}{ }gs;
+	$text =~ s/\b__extension__\b//g;
 	$text =~ s/\s+/ /g;
 	$text =~ s/ ?([(),;{}*]) ?/$1/g;
 	return $text;
