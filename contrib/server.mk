@@ -4,6 +4,9 @@
 SERVER := $(shell $(PG_CONFIG) --version) $(shell $(PG_CONFIG) --includedir-server)
 ifneq ($(shell cat server.stamp 2>/dev/null),$(SERVER))
 $(shell echo '$(SERVER)' >server.stamp)
+ifneq ($(shell cat server.stamp 2>/dev/null),$(SERVER))
+$(error The objects here are for another server, and you may not replace them)
+endif
 endif
 $(OBJS) $(addsuffix .o,$(MODULES)): server.stamp
 

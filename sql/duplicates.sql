@@ -62,7 +62,7 @@ SELECT indisvalid FROM pg_index WHERE indexrelid = 't_invalid'::regclass;
 SELECT count(*) FROM ptsort_duplicates('t_invalid');
 -- The rows of the own transaction in a deferrable constraint are not compared
 -- yet.  Other rows count.
-CREATE TABLE later (a int, b int, CONSTRAINT later_a UNIQUE (a) DEFERRABLE INITIALLY DEFERRED);
+CREATE TABLE later (a int, b int, CONSTRAINT later_a UNIQUE (a) DEFERRABLE INITIALLY DEFERRED) WITH (fillfactor = 50);
 INSERT INTO later SELECT g, g FROM generate_series(1, 3000) g;
 BEGIN;
 INSERT INTO later VALUES (5, 0), (7, 0), (7, 1);
@@ -78,6 +78,13 @@ BEGIN;
 UPDATE later SET b = 1 WHERE a = 5 AND b = 0;
 SELECT duplicates FROM ptsort_check('later_a', true);
 ROLLBACK;
+-- After an update that is HOT, the server does not compare the row again, and
+-- the index points to the first version: the result has the row's own ctid.
+UPDATE later SET b = -1 WHERE a = 5;
+VACUUM later;
+UPDATE later SET b = -2 WHERE a = 5;
+SELECT count(*) AS hot, count(l.ctid) AS found FROM ptsort_duplicates('later_a') d
+LEFT JOIN later l ON l.ctid = d.ctid AND l.a = 5 AND l.b = -2;
 -- errors, and who sees the keys
 SELECT * FROM ptsort_duplicates(NULL);
 CREATE INDEX t_plain ON t (a);

@@ -123,10 +123,7 @@
 #define pt_owns_table(table, role) pg_class_ownercheck(table, role)
 #endif
 
-/*
- * 17 added the privilege MAINTAIN, and a search path for maintenance.  Before
- * 17 amcheck sets the same search path by itself, since CVE-2026-14673.
- */
+/* 17 added the privilege MAINTAIN, and a search path for maintenance. */
 #if PG_VERSION_NUM >= 170000
 #define pt_may_maintain(table, role) \
 	(pg_class_aclcheck(table, role, ACL_MAINTAIN) == ACLCHECK_OK)

@@ -5,15 +5,12 @@
  *
  * Functions in an index's expressions and predicate belong to the table's
  * owner.  As in index_build() (index.c), they run with the owner's rights, as a
- * restricted operation, with a search_path that only superusers can write to,
- * and cannot change the session's settings.
+ * restricted operation, with a safe search_path, and cannot change settings.
  *
- * The server calls these functions earlier than one expects: while it folds
- * constants, which RelationGetIndexExpressions(), RelationGetIndexPredicate()
- * and the planner (of statistics objects, too) do.  The relcache then keeps the
- * result for the whole session.  So a function that checks or measures a
- * relation of another user calls owner_enter right after it opened the
- * relation.  Parallel workers have the context of their leader at the launch.
+ * RelationGetIndexExpressions(), RelationGetIndexPredicate() and the planner
+ * already call these functions, because they fold constants.  So a function
+ * that checks or measures a relation of another user calls owner_enter right
+ * after it opened the relation.  Workers inherit the context of the launch.
  *
  *-------------------------------------------------------------------------
  */

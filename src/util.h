@@ -105,10 +105,7 @@ pt_round(double time)
 	return rint(time * 1000) / 1000;
 }
 
-/*
- * At DEBUG2, pt_log_part logs the duration of a part of a build.  One process
- * does this part for all processes.  contrib/bench/scale.py reads the messages.
- */
+/* At DEBUG2, pt_log_part logs a part of a build that one process does. */
 static inline void
 pt_log_part(const char *part, instr_time start)
 {

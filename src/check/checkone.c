@@ -167,8 +167,7 @@ checkone_refuse(Oid index_id, CheckState state)
 
 /*
  * Raise the current error again.  If the check could not read a page of the
- * table or of its TOAST table, the message names the table, too.  (A damaged
- * page of the index is a finding, except in a temporary table.)
+ * table or of its TOAST table, the message names the table, too.
  */
 static void
 name_table(const CheckTarget *target, MemoryContext context)

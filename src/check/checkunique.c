@@ -8,9 +8,6 @@
  * return both.  The rows are still there: nothing removes a row that a snapshot
  * sees, or gives its TID to another row.
  *
- * Rows of the own transaction do not count if the constraint is deferrable: the
- * server compares them at the end of the statement or transaction.
- *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -27,32 +24,28 @@
 
 /*
  * True if the snapshot sees the row, and the server already compared its key
- * with those of other rows.
+ * with those of other rows: for a deferrable constraint it does that later.  It
+ * compares the version to which the index points, not its HOT updates.
  */
 static bool
-is_visible(CheckIndex *self, ItemPointer tid)
+is_visible(CheckIndex *self, ItemPointerData tid)
 {
-	Snapshot	snapshot = GetActiveSnapshot();
-	IndexFetchTableData *fetch;
+	ItemPointerData first = tid;
 	TupleTableSlot *slot;
-	bool		again = false;
 	bool		isnull;
-	bool		visible;
-	Datum		xmin = (Datum) 0;
+	Datum		xmin = ObjectIdGetDatum(InvalidTransactionId);
 
+	if (!table_index_fetch_tuple_check(self->heap, &tid, GetActiveSnapshot(),
+									   NULL))
+		return false;
 	if (self->index->rd_index->indimmediate ||
 		self->heap->rd_rel->relam != HEAP_TABLE_AM_OID)
-		return table_index_fetch_tuple_check(self->heap, tid, snapshot, NULL);
-	fetch = pt_index_fetch_begin(self->heap);
+		return true;
 	slot = table_slot_create(self->heap, NULL);
-	visible = table_index_fetch_tuple(fetch, tid, snapshot, slot, &again,
-									  NULL);
-	if (visible)
+	if (table_tuple_fetch_row_version(self->heap, &first, SnapshotAny, slot))
 		xmin = slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull);
-	table_index_fetch_end(fetch);
 	ExecDropSingleTupleTableSlot(slot);
-	return visible &&
-		!TransactionIdIsCurrentTransactionId(DatumGetTransactionId(xmin));
+	return !TransactionIdIsCurrentTransactionId(DatumGetTransactionId(xmin));
 }
 
 static int
@@ -69,7 +62,7 @@ count_visible(CheckIndex *self, IndexTuple tuple)
 		CHECK_FOR_INTERRUPTS();
 		if (ItemPointerGetBlockNumber(&tid) <
 			RelationGetNumberOfBlocks(self->heap) &&
-			is_visible(self, &tid))
+			is_visible(self, tid))
 			visible++;
 	}
 	return visible;

@@ -4,10 +4,8 @@
  *	  The SQL function ptsort_duplicates().
  *
  * A broken unique index may have entries with equal keys anywhere.  So the
- * function does not read the index: it sorts the rows that the statement's
- * snapshot sees by the key of the index, and returns neighbours whose keys are
- * equal.  All of this runs as the owner of the table, as a check does.  So
- * nobody has to run a query that contains the owner's expressions.
+ * function sorts the rows that the statement's snapshot sees, and returns
+ * neighbours whose keys are equal.  It runs as the owner of the table.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,6 +22,7 @@
 #include "team/heapscan.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
@@ -38,9 +37,11 @@ PG_FUNCTION_INFO_V1(ptsort_duplicates);
 typedef struct Search
 {
 	ReturnSetInfo *result;
-	Relation	heap;
-	Relation	index;
+	const CheckTarget *target;
 	PtSortKey  *key;
+	IndexFetchTableData *fetch;
+	TupleTableSlot *slot;		/* for 'fetch' */
+	MemoryContext scratch;		/* reset after each row of the result */
 	bool		shows_keys;		/* the caller may read the table */
 	IndexTuple	last;			/* a copy of the last row's tuple, or NULL */
 	bool		in_group;		/* the last row's keys equal those before it */
@@ -77,28 +78,39 @@ sort_rows(const CheckTarget *target)
 	return sort;
 }
 
-/* Add a row of the current group to the result. */
+/*
+ * Add a row of the current group to the result.  The tuple's TID is that of the
+ * first version in the row's HOT chain.
+ */
 static void
 put_duplicate(const Search *self, IndexTuple tuple)
 {
+	MemoryContext old = MemoryContextSwitchTo(self->scratch);
+	ItemPointerData tid = tuple->t_tid;
+	bool		again = false;
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 	char	   *keys = NULL;
 
+	if (table_index_fetch_tuple(self->fetch, &tid, GetActiveSnapshot(),
+								self->slot, &again, NULL))
+		tid = self->slot->tts_tid;
 	if (self->shows_keys)
 	{
-		index_deform_tuple(tuple, RelationGetDescr(self->index), values,
+		index_deform_tuple(tuple, RelationGetDescr(self->target->index), values,
 						   isnull);
-		keys = BuildIndexValueDescription(self->index, values, isnull);
+		keys = BuildIndexValueDescription(self->target->index, values, isnull);
 	}
-	values[0] = ObjectIdGetDatum(RelationGetRelid(self->heap));
-	values[1] = PointerGetDatum(&tuple->t_tid);
+	values[0] = ObjectIdGetDatum(RelationGetRelid(self->target->heap));
+	values[1] = PointerGetDatum(&tid);
 	values[2] = Int64GetDatum(self->groups);
 	values[3] = keys == NULL ? (Datum) 0 : CStringGetTextDatum(keys);
 	memset(isnull, false, sizeof(isnull));
 	isnull[3] = keys == NULL;
 	tuplestore_putvalues(self->result->setResult, self->result->setDesc,
 						 values, isnull);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(self->scratch);
 }
 
 /* True if a tuple's keys equal those of the last tuple. */
@@ -108,10 +120,10 @@ equals_last(const Search *self, IndexTuple tuple)
 	bool		equal_nulls;
 
 	return self->last != NULL &&
-		variant_compare_columns(RelationGetDescr(self->index),
+		variant_compare_columns(RelationGetDescr(self->target->index),
 								self->key->support, self->key->ncolumns,
 								self->last, tuple, &equal_nulls) == 0 &&
-		(!equal_nulls || self->index->rd_index->indnullsnotdistinct);
+		(!equal_nulls || self->target->index->rd_index->indnullsnotdistinct);
 }
 
 /* Look at the next tuple in the order of the keys. */
@@ -138,15 +150,19 @@ static void
 find_duplicates(const CheckTarget *target, ReturnSetInfo *result)
 {
 	Oid			table = RelationGetRelid(target->heap);
-	Oid			caller = target->caller.user;
 	Search		self = {
 		.result = result,
-		.heap = target->heap,
-		.index = target->index,
+		.target = target,
 		.key = key_index(target->index),
+		.fetch = pt_index_fetch_begin(target->heap),
+		.slot = table_slot_create(target->heap, NULL),
+		.scratch = AllocSetContextCreate(CurrentMemoryContext,
+										 "ptsort row with equal keys",
+										 ALLOCSET_DEFAULT_SIZES),
 		.shows_keys =
-		pg_class_aclcheck(table, caller, ACL_SELECT) == ACLCHECK_OK &&
-		check_enable_rls(table, caller, true) != RLS_ENABLED
+		pg_class_aclcheck(table, target->caller.user,
+						  ACL_SELECT) == ACLCHECK_OK &&
+		check_enable_rls(table, target->caller.user, true) != RLS_ENABLED
 	};
 	PtSort	   *sort = sort_rows(target);
 	IndexTuple	tuple;
@@ -155,6 +171,8 @@ find_duplicates(const CheckTarget *target, ReturnSetInfo *result)
 	while ((tuple = variant_get_index(sort, true)) != NULL)
 		next_tuple(&self, tuple);
 	sort_end(sort);
+	table_index_fetch_end(self.fetch);
+	ExecDropSingleTupleTableSlot(self.slot);
 }
 
 Datum

@@ -88,9 +88,9 @@ forecast_known(ForecastRow *row, Relation heap, Relation index,
 	};
 	BtBuildRequest workers;
 
+	workers = plan_workers(item, heap, index);
 	if (item->stmt != NULL)
 		newindex_plan(index);
-	workers = plan_workers(item, heap, index);
 	request.workers = workers.workers;
 	forecast_build(&row->forecast, &request);
 	row->participants = workers.workers + 1;
@@ -113,10 +113,7 @@ check_heap(Relation heap)
 				 errdetail("Its access method is not heap.")));
 }
 
-/*
- * Returns the reason why the server builds the index; NULL: ptsort may.  A new
- * index of an access method that ptsort does not build has no description.
- */
+/* Returns the reason why the server builds the index; NULL: ptsort may. */
 static const char *
 why_not(Relation index)
 {

@@ -38,6 +38,7 @@
 #include "access/xlog.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_proc.h"
 #include "debug.h"
 #include "forecast/forecast.h"
@@ -52,9 +53,11 @@
 #include "storage/bufmgr.h"
 #include "team/build.h"
 #include "util.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 int			ptsort_parallel_workers = -1;
 
@@ -94,10 +97,21 @@ support_is_parallel_safe(Relation index)
 }
 
 /*
- * Like the planner, this function checks expressions and the predicate after
- * constant folding.  Folding may call user functions, so callers must not call
- * this function inside ereport().
+ * Returns a part of an index's definition before constants are folded.  Workers
+ * fold them again, and so call functions that the planner does not see.
  */
+static List *
+stored_nodes(Relation index, AttrNumber part)
+{
+	bool		isnull = true;
+	Datum		nodes = (Datum) 0;
+
+	if (index->rd_indextuple != NULL)	/* the index exists */
+		nodes = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, part,
+								&isnull);
+	return isnull ? NIL : stringToNode(TextDatumGetCString(nodes));
+}
+
 const char *
 planworkers_obstacle(Relation heap, Relation index)
 {
@@ -110,9 +124,12 @@ planworkers_obstacle(Relation heap, Relation index)
 	{
 		query = makeNode(Query);
 		query->commandType = CMD_SELECT;
-		query->targetList = RelationGetIndexExpressions(index);
-		query->jointree =
-			makeFromExpr(NIL, (Node *) RelationGetIndexPredicate(index));
+		query->targetList =
+			list_make4(RelationGetIndexExpressions(index),
+					   RelationGetIndexPredicate(index),
+					   stored_nodes(index, Anum_pg_index_indexprs),
+					   stored_nodes(index, Anum_pg_index_indpred));
+		query->jointree = makeFromExpr(NIL, NULL);
 		if (max_parallel_hazard(query) != PROPARALLEL_SAFE)
 			return "a function that is not parallel safe";
 	}

@@ -39,16 +39,6 @@ extern PGDLLEXPORT Datum ptsort_set_limits(PG_FUNCTION_ARGS);
 typedef void (*Visit) (const PgBackendStatus *leader, PaceShared *shared,
 					   void *arg);
 
-/* True if the memory of a segment is that of the process's work. */
-static bool
-is_pace_of(dsm_segment *segment, int pid)
-{
-	const PaceShared *shared = dsm_segment_address(segment);
-
-	return dsm_segment_map_length(segment) >= sizeof(PaceShared) &&
-		stamp_matches(&shared->stamp) && shared->pid == pid;
-}
-
 /* Call a function for each process of the server that leads paced work now. */
 static void
 visit_all(Visit visit, void *arg)
@@ -61,6 +51,7 @@ visit_all(Visit visit, void *arg)
 		uint64		param = (uint64) status->st_progress_param[PACE_PARAM];
 		dsm_segment *own;
 		dsm_segment *segment;
+		PaceShared *shared;
 
 		if (status->st_procpid <= 0 || param >> 32 != PACE_MARK ||
 			(dsm_handle) param == DSM_HANDLE_INVALID)
@@ -70,8 +61,10 @@ visit_all(Visit visit, void *arg)
 		segment = own != NULL ? own : dsm_attach((dsm_handle) param);
 		if (segment == NULL)
 			continue;
-		if (is_pace_of(segment, status->st_procpid))
-			visit(status, dsm_segment_address(segment), arg);
+		shared = dsm_segment_address(segment);
+		if (dsm_segment_map_length(segment) >= sizeof(PaceShared) &&
+			stamp_matches(&shared->stamp) && shared->pid == status->st_procpid)
+			visit(status, shared, arg);
 		if (own == NULL)
 			dsm_detach(segment);
 	}

@@ -44,12 +44,7 @@
 /* After useless copies: number of batches to read without copying */
 #define PAUSE		16
 
-/*
- * Maximum number of blocks of a small table: 64 MB.  The leader begins to scan
- * before the workers do, and sorting tuples takes longer than scanning them.
- * Without a limit, the leader would scan most of a small table and then sort
- * while the workers wait.
- */
+/* Maximum number of blocks of a small table: 64 MB; see src/README */
 #define SMALL_TABLE	8192
 
 /*
