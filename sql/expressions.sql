@@ -59,7 +59,7 @@ FROM unnest(ARRAY[
 -- Functions that are not parallel safe: the build has one participant, even if
 -- the statement requests more
 SELECT what, same('expressions', what), same('expressions', what, '', 3) AS parallel
-FROM unnest(ARRAY['(unsafe(a))', '(restricted(a), b)', '(a) WHERE unsafe(a) < -10', '(b) WHERE restricted(d) = 2', '(lower(b), unsafe(d))']) what;
+FROM unnest(ARRAY['(unsafe(a))', '((a + unsafe(1)))', '(b) WHERE a > unsafe(-5)', '(restricted(a), b)', '(a) WHERE unsafe(a) < -10', '(b) WHERE restricted(d) = 2', '(lower(b), unsafe(d))']) what;
 
 -- Functions that fail: for one row, in the predicate, in each participant
 CREATE FUNCTION fails(int) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS
