@@ -167,7 +167,7 @@ LAYERS = \
 		sortreport sortnode) \
 	$(addprefix hook/, \
 		hook utility planworkers ambuild redirect cluster internals api checkfunction \
-		duplicatesfunction progressfunction forecaststatement \
+		duplicatesfunction wrongrowsfunction progressfunction forecaststatement \
 		forecastfunction module)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)

@@ -147,6 +147,18 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE ROWS 100;
 COMMENT ON FUNCTION ptsort_duplicates(pg_catalog.regclass) IS
 	'the rows of a table whose keys are equal in a unique btree index';
 
+CREATE FUNCTION ptsort_wrong_rows(
+	"table" pg_catalog.regclass,
+	OUT "table" pg_catalog.regclass,
+	OUT ctid pg_catalog.tid,
+	OUT "constraint" pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'ptsort_wrong_rows'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE ROWS 100;
+
+COMMENT ON FUNCTION ptsort_wrong_rows(pg_catalog.regclass) IS
+	'the rows that break a constraint of their table, partition or domains';
+
 -- The script runs in a schema that may belong to another user, who may have
 -- created functions and operators there.  The bodies are parsed here, so the
 -- search_path of a call does not matter.  They name each function and operator

@@ -43,6 +43,7 @@
 #endif
 #include "parser/parse_relation.h"
 #include "pgstat.h"
+#include "rewrite/rewriteHandler.h"
 #include "storage/buf_internals.h"
 #include "storage/buffile.h"
 #include "storage/bufpage.h"
@@ -134,6 +135,16 @@
 	((void) set_config_option("search_path", "pg_catalog, pg_temp", \
 							  PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, \
 							  true, 0, false))
+#endif
+
+/* Since 18: CHECK constraints NOT ENFORCED, virtual generated columns */
+#if PG_VERSION_NUM < 180000
+#define pt_is_enforced(check) true
+#define pt_expand_generated(expression, table) (expression)
+#else
+#define pt_is_enforced(check) ((check)->ccenforced)
+#define pt_expand_generated(expression, table) \
+	expand_generated_columns_in_expr(expression, table, 1)
 #endif
 
 /* Since 18, a constraint WITHOUT OVERLAPS has a GiST index */

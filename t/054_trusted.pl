@@ -62,13 +62,13 @@ my $denied = 'ERROR:  42501: permission denied to create extension "ptsort"';
 fails($_, 'CREATE EXTENSION ptsort',
 	qr/$denied\nHINT:  Must have CREATE privilege on current database to create this extension\./,
 	"$_ may not create it") foreach qw(guest other);
-succeeds('owner', "CREATE EXTENSION ptsort SCHEMA shared; $who", "owner|1.2.0|$superuser|13",
+succeeds('owner', "CREATE EXTENSION ptsort SCHEMA shared; $who", "owner|1.2.0|$superuser|14",
 	"the database's owner may");
 fails('other', 'DROP EXTENSION ptsort', qr/ERROR:  42501: must be owner of extension ptsort/,
 	'another user may not drop it');
 succeeds('owner', "DROP EXTENSION ptsort; $who", '', 'its owner may');
 $node->safe_psql('owned', 'GRANT CREATE ON DATABASE owned TO guest');
-succeeds('guest', "CREATE EXTENSION ptsort SCHEMA shared; $who", "guest|1.2.0|$superuser|13",
+succeeds('guest', "CREATE EXTENSION ptsort SCHEMA shared; $who", "guest|1.2.0|$superuser|14",
 	'a user with the privilege may');
 succeeds('owner', 'SELECT count(*) FROM shared.ptsort_last_build()', '0', 'others may call it');
 foreach my $extension (qw(ptsort_test ptsort_example ptsort_am gistcheck sortbench))
@@ -159,7 +159,7 @@ like(slurp_file($dump), qr/CREATE EXTENSION IF NOT EXISTS ptsort WITH SCHEMA sha
 $node->safe_psql('restored', 'GRANT CREATE ON DATABASE restored TO owner');
 command_ok([ 'psql', '-X', '-q', '-1', '-v', 'ON_ERROR_STOP=1', '-U', 'owner', '-h', $node->host, '-p', $node->port, '-f', $dump, 'restored' ],
 	'restored by a user who is not a superuser');
-succeeds('owner', "$who", "owner|1.2.0|$superuser|13", 'it is there', 'restored');
+succeeds('owner', "$who", "owner|1.2.0|$superuser|14", 'it is there', 'restored');
 my ($rows) = as('owner', "TABLE $digests ORDER BY 2");
 succeeds('owner', "TABLE $digests ORDER BY 2", $rows, '... with the digests', 'restored');
 

@@ -76,6 +76,8 @@ CREATE FUNCTION public.hostile(text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS 
 CREATE TABLE public."x'; SELECT public.hostile_inner('');--" AS SELECT i AS a, (i / 2)::text AS b FROM generate_series(1, 3000) AS i;
 CREATE INDEX "i""'; SELECT public.hostile_inner('');--" ON public."x'; SELECT public.hostile_inner('');--" (public.hostile(b), (public.hostile('y')))
 	WHERE public.hostile(b) <> 'x';
+CREATE TABLE public.hostile_checked AS SELECT i AS a, i::text AS b FROM generate_series(1, 10) AS i;
+ALTER TABLE public.hostile_checked ADD CHECK (public.hostile(b) <> 'x' AND public.hostile('y') <> 'x');
 CREATE INDEX hostile_plain ON public."x'; SELECT public.hostile_inner('');--" (b);
 CREATE COLLATION public."c'; SELECT public.hostile_inner('');--" FROM "en-x-icu";
 CREATE INDEX hostile_collated ON public."x'; SELECT public.hostile_inner('');--" (b COLLATE public."c'; SELECT public.hostile_inner('');--");
@@ -115,7 +117,8 @@ my %calls = (
 	'ptsort_last_sort()' => '()',
 	'ptsort_progress()' => '()',
 	'ptsort_remember_collations(boolean)' => '(true)',
-	'ptsort_set_limits(integer,text,text,text)' => q{(1::pg_catalog.int4, '1'::pg_catalog.text, '1'::pg_catalog.text, '1'::pg_catalog.text)});
+	'ptsort_set_limits(integer,text,text,text)' => q{(1::pg_catalog.int4, '1'::pg_catalog.text, '1'::pg_catalog.text, '1'::pg_catalog.text)},
+	'ptsort_wrong_rows(regclass)' => q{('public.hostile_checked'::pg_catalog.regclass)});
 my $members = q{SET search_path = pg_catalog;
 SELECT replace(objid::regprocedure::text, 'public.', '') FROM pg_depend WHERE deptype = 'e' AND classid = 'pg_proc'::regclass AND
 	refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'ptsort')};

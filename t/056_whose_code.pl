@@ -75,6 +75,12 @@ CREATE INDEX w_worker ON public.w ((a + public.g('an expression, folded')), publ
 CREATE INDEX w_a ON public.w (a);
 CREATE TABLE public.twice AS SELECT i AS a, (i / 2)::text::varchar AS b FROM generate_series(1, 1000) i;
 CREATE INDEX twice_b ON public.twice (b, public.f('an expression ' || b), public.f('folded')) WHERE public.by_path(b) > 0;
+CREATE DOMAIN public.spied AS varchar CHECK (public.f('a domain ' || VALUE) = 0 AND public.f('a domain, folded') = 0 AND public.by_path(VALUE) > 0);
+CREATE TABLE public.ranged (a int, b public.spied, CHECK (public.f('a constraint ' || b) = 0 AND public.f('a constraint, folded') = 0))
+	PARTITION BY LIST ((public.f('a partition key ' || b) + public.f('a partition key, folded') + public.by_path(b)));
+CREATE TABLE public.ranged_1 PARTITION OF public.ranged FOR VALUES IN (1);
+CREATE TABLE public.ranged_rest PARTITION OF public.ranged DEFAULT;
+INSERT INTO public.ranged SELECT i, i FROM generate_series(1, 20) i;
 CREATE FUNCTION public.on_delete() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN PERFORM public.spy('a trigger'); RETURN OLD; END$$;
 CREATE TRIGGER deleted BEFORE DELETE ON public.twice FOR EACH ROW EXECUTE FUNCTION public.on_delete();
 RESET ROLE;
@@ -172,6 +178,23 @@ my %row_tests = (
 		# A rebuild in the same session uses what the check left in the caches.
 		is((spied("SELECT problems FROM ptsort.ptsort_check('t_path', heap => true); SET search_path = pg_catalog; REINDEX INDEX public.t_path;
 			SELECT problems FROM ptsort.ptsort_check('public.t_path', heap => true)"))[0], "0\n0", '... a build in the same session makes a sound index');
+	},
+	'ptsort_wrong_rows()' => sub {
+		my ($name) = @_;
+		foreach my $table (qw(ranged ranged_1 ranged_rest))
+		{
+			# The function of the third user has other results.
+			is(runs_as_owner("SELECT count(*) FROM ptsort.ptsort_wrong_rows('$table')", $name), '0', '... finds no wrong row');
+			refused("SELECT * FROM ptsort.ptsort_wrong_rows('$table')", 'other', $name);
+		}
+		my ($out, $err, $reports) = spied("SELECT * FROM ptsort.ptsort_wrong_rows('ranged')");
+		like($reports, qr/^a $_ of a row as.*^a $_, folded as/ms, "... in a $_") foreach 'constraint', 'domain', 'partition key';
+		if ($major >= 17)
+		{
+			$node->safe_psql('d', 'GRANT MAINTAIN ON public.ranged_1 TO other');
+			is((spied("SELECT count(*) FROM ptsort.ptsort_wrong_rows('ranged_1')", 'other'))[0], '0', "$name: a role with MAINTAIN");
+			refused("SELECT * FROM ptsort.ptsort_wrong_rows('ranged')", 'other', "$name: on one partition");
+		}
 	},
 	'ptsort_forecast() of REINDEX, CLUSTER, REPACK, VACUUM FULL' => sub {
 		my ($name) = @_;

@@ -1,0 +1,205 @@
+/*-------------------------------------------------------------------------
+ *
+ * wrongrowsfunction.c
+ *	  The SQL function ptsort_wrong_rows().
+ *
+ * If the order of a collation or a function changes, rows of a table may break
+ * its constraints, and nothing in the server looks at them again.  So the
+ * function evaluates the constraints for the rows that the snapshot sees, as
+ * ExecConstraints(), ExecPartitionCheck() and domain_check() do for new rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xlog.h"
+#include "catalog/partition.h"
+#include "catalog/pg_inherits.h"
+#include "executor/executor.h"
+#include "funcapi.h"
+#include "owner.h"
+#include "utils/builtins.h"
+#include "utils/partcache.h"
+#include "utils/snapmgr.h"
+#include "utils/tuplestore.h"
+#include "utils/typcache.h"
+
+extern PGDLLEXPORT Datum ptsort_wrong_rows(PG_FUNCTION_ARGS);
+
+PG_FUNCTION_INFO_V1(ptsort_wrong_rows);
+
+/* RowRule: a constraint. */
+typedef struct RowRule
+{
+	char	   *name;			/* for the result */
+	ExprState  *check;			/* NULL: the column must not be null */
+	AttrNumber	column;			/* of a domain, or 0 */
+} RowRule;
+
+static List *
+add_rule(List *rules, char *name, ExprState *check, AttrNumber column)
+{
+	RowRule    *rule = palloc(sizeof(RowRule));
+
+	rule->name = name;
+	rule->check = check;
+	rule->column = column;
+	return lappend(rules, rule);
+}
+
+/* Add the constraints of a column's domain, and of the domain's base types. */
+static List *
+add_domain(List *rules, Form_pg_attribute column)
+{
+	DomainConstraintRef *domain = palloc(sizeof(DomainConstraintRef));
+	ListCell   *cell;
+
+	InitDomainConstraintRef(column->atttypid, domain, CurrentMemoryContext,
+							true);
+	foreach(cell, domain->constraints)
+	{
+		const DomainConstraintState *check = lfirst(cell);
+		char	   *name = psprintf("%s of domain %s of column %s",
+									check->check_expr == NULL ? "NOT NULL" :
+									quote_identifier(check->name),
+									format_type_be(column->atttypid),
+									quote_identifier(NameStr(column->attname)));
+
+		rules = add_rule(rules, name, check->check_exprstate, column->attnum);
+	}
+	return rules;
+}
+
+/* Returns the rules of a table, in the current memory context. */
+static List *
+find_rules(Relation table, EState *estate)
+{
+	TupleDesc	desc = RelationGetDescr(table);
+	List	   *rules = NIL;
+
+	if (table->rd_rel->relispartition)
+	{
+		Oid			parent = get_partition_parent(RelationGetRelid(table), true);
+		Expr	   *bounds = make_ands_explicit(RelationGetPartitionQual(table));
+
+		rules = add_rule(rules, psprintf("partition of %s",
+										 quote_identifier(get_rel_name(parent))),
+						 ExecPrepareExpr(bounds, estate), 0);
+	}
+	for (int i = 0; desc->constr != NULL && i < desc->constr->num_check; i++)
+	{
+		const ConstrCheck *check = &desc->constr->check[i];
+		Node	   *expr = pt_expand_generated(stringToNode(check->ccbin), table);
+
+		if (pt_is_enforced(check))
+			rules = add_rule(rules, pstrdup(quote_identifier(check->ccname)),
+							 ExecPrepareExpr((Expr *) expr, estate), 0);
+	}
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(desc, i);
+
+		/* a virtual column ('v', since 18) has no values in the table */
+		if (!column->attisdropped && column->attgenerated != 'v' &&
+			get_typtype(column->atttypid) == TYPTYPE_DOMAIN)
+			rules = add_domain(rules, column);
+	}
+	return rules;
+}
+
+/* True if the row in a context meets a rule. */
+static bool
+is_met(const RowRule *rule, ExprContext *context)
+{
+	if (rule->column > 0)
+		context->domainValue_datum =
+			slot_getattr(context->ecxt_scantuple, rule->column,
+						 &context->domainValue_isNull);
+	return rule->check != NULL ? ExecCheck(rule->check, context) :
+		!context->domainValue_isNull;
+}
+
+/* Look at all rows of a table, as its owner. */
+static void
+check_rows(Relation table, ReturnSetInfo *result)
+{
+	EState	   *estate = CreateExecutorState();
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+	ExprContext *context = GetPerTupleExprContext(estate);
+	TupleTableSlot *row = table_slot_create(table, NULL);
+	List	   *rules = find_rules(table, estate);
+	TableScanDesc scan = table_beginscan_strat(table, GetActiveSnapshot(), 0,
+											   NULL, true, true);
+	Datum		values[] = {RelationGetRelid(table), PointerGetDatum(&row->tts_tid), 0};
+	bool		isnull[lengthof(values)] = {false};
+	ListCell   *cell;
+
+	context->ecxt_scantuple = row;
+	while (rules != NIL &&
+		   table_scan_getnextslot(scan, ForwardScanDirection, row))
+	{
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+		foreach(cell, rules)
+		{
+			if (is_met(lfirst(cell), context))
+				continue;
+			values[2] = CStringGetTextDatum(((RowRule *) lfirst(cell))->name);
+			tuplestore_putvalues(result->setResult, result->setDesc, values,
+								 isnull);
+		}
+		MemoryContextSwitchTo(estate->es_query_cxt);
+		ResetExprContext(context);
+	}
+	MemoryContextSwitchTo(old);
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(row);
+	FreeExecutorState(estate);
+}
+
+/* Look at a table, unless it has no rows of its own. */
+static void
+check_table(Oid table_id, ReturnSetInfo *result)
+{
+	Relation	table = table_open(table_id, AccessShareLock);
+	OwnerSwitch caller;
+
+	owner_enter(&caller, table);
+	if (table->rd_rel->relkind == RELKIND_RELATION)
+	{
+		if (!pt_may_maintain(table_id, caller.user))
+			aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE,
+						   RelationGetRelationName(table));
+		if (RELATION_IS_OTHER_TEMP(table) ||
+			(RecoveryInProgress() && !RelationIsPermanent(table)))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot access temporary tables of other sessions, or unlogged tables during recovery")));
+		check_rows(table, result);
+	}
+	owner_leave(&caller);
+	table_close(table, NoLock);
+}
+
+Datum
+ptsort_wrong_rows(PG_FUNCTION_ARGS)
+{
+	Oid			table_id = PG_GETARG_OID(0);
+	Relation	table = table_open(table_id, AccessShareLock);
+	char		kind = table->rd_rel->relkind;
+	ListCell   *cell;
+
+	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table",
+						RelationGetRelationName(table))));
+	table_close(table, NoLock);
+	InitMaterializedSRF(fcinfo, 0);
+	foreach(cell, kind == RELKIND_RELATION ? list_make1_oid(table_id) :
+			find_all_inheritors(table_id, AccessShareLock, NULL))
+		check_table(lfirst_oid(cell), (ReturnSetInfo *) fcinfo->resultinfo);
+	return (Datum) 0;
+}
