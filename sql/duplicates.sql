@@ -85,6 +85,49 @@ VACUUM later;
 UPDATE later SET b = -2 WHERE a = 5;
 SELECT count(*) AS hot, count(l.ctid) AS found FROM ptsort_duplicates('later_a') d
 LEFT JOIN later l ON l.ctid = d.ctid AND l.a = 5 AND l.b = -2;
+-- A partitioned index: equal keys in one partition and in several.  The partitions
+-- have other columns, and the index of one has another order.  A function that
+-- changed moved the rows' places, as an upgrade does with bounds of text.
+CREATE FUNCTION place(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
+CREATE TABLE parts (a int, b int) PARTITION BY RANGE (a);
+CREATE TABLE part_0 PARTITION OF parts FOR VALUES FROM (0) TO (1000);
+CREATE TABLE "part 1" (c text, b int, d text, a int);
+ALTER TABLE "part 1" DROP COLUMN c, DROP COLUMN d;
+CREATE TABLE part_2 (b int, a int) PARTITION BY LIST (b);
+CREATE TABLE part_2_x PARTITION OF part_2 DEFAULT;
+CREATE TABLE part_2_7 PARTITION OF part_2 FOR VALUES IN (7);
+ALTER TABLE parts ATTACH PARTITION "part 1" FOR VALUES FROM (1000) TO (2000);
+ALTER TABLE parts ATTACH PARTITION part_2 FOR VALUES FROM (2000) TO (3000);
+CREATE INDEX "part 1_a" ON "part 1" (a DESC);
+CREATE INDEX parts_a ON parts (a);
+CREATE INDEX parts_expr ON parts ((place(a)), b) INCLUDE (a);
+INSERT INTO parts SELECT g, 7 + g % 2 FROM generate_series(0, 2999) g;
+INSERT INTO parts VALUES (2001, 7), (5, 5), (5, 5);
+UPDATE pg_index SET indisunique = true WHERE indexrelid IN (SELECT relid FROM pg_partition_tree('parts_a') UNION SELECT relid FROM pg_partition_tree('parts_expr'));
+SELECT d.*, p.a, p.b FROM ptsort_duplicates('parts_a') d LEFT JOIN parts p ON p.tableoid = d."table" AND p.ctid = d.ctid;
+SELECT d.*, p.a, p.b FROM ptsort_duplicates('parts_expr') d LEFT JOIN parts p ON p.tableoid = d."table" AND p.ctid = d.ctid;
+CREATE OR REPLACE FUNCTION place(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1 % 1500; END';
+\c
+SET search_path = duplicates, public;
+SET client_min_messages = warning;
+LOAD 'ptsort_test';
+SELECT count(*), count(DISTINCT group_number), count(*) = (SELECT sum(n) FROM (SELECT count(*) AS n FROM parts GROUP BY place(a), b HAVING count(*) > 1) s) AS all,
+	count(*) FILTER (WHERE place(p.a)::text = split_part(split_part(keys, '=(', 2), ',', 1)) AS right
+FROM ptsort_duplicates('parts_expr') d JOIN parts p ON p.tableoid = d."table" AND p.ctid = d.ctid;
+SELECT * FROM ptsort_duplicates('parts_expr') WHERE group_number IN (1, 2);
+-- each index of the tree
+SELECT indexrelid::regclass, d.*, p.a, p.b FROM pg_index, ptsort_duplicates(indexrelid) d LEFT JOIN parts p ON p.tableoid = d."table" AND p.ctid = d.ctid
+WHERE indexrelid IN (SELECT relid FROM pg_partition_tree('parts_a')) ORDER BY indexrelid::regclass::text, d.ctid, d."table";
+-- a sort in files
+SET maintenance_work_mem = '1MB';
+SET ptsort_test.spill_entries = 100;
+SELECT count(*), count(DISTINCT group_number) FROM ptsort_duplicates('parts_expr');
+RESET maintenance_work_mem;
+RESET ptsort_test.spill_entries;
+SELECT ptsort_check('parts_a');
+-- no partitions
+CREATE TABLE empty (a int UNIQUE) PARTITION BY LIST (a);
+SELECT * FROM ptsort_duplicates('empty_a_key');
 -- errors, and who sees the keys
 SELECT * FROM ptsort_duplicates(NULL);
 CREATE INDEX t_plain ON t (a);
@@ -105,5 +148,18 @@ ALTER TABLE t ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 SELECT count(*), count(keys) FROM ptsort_duplicates('t_a');
 RESET ROLE;
 SELECT count(*), count(keys) FROM ptsort_duplicates('t_a');
+-- the caller must have the right on each partition, and needs SELECT on the parent
+ALTER TABLE parts OWNER TO regress_duplicates;
+SET ROLE regress_duplicates;
+SELECT count(*) FROM ptsort_duplicates('parts_a');
+RESET ROLE;
+ALTER TABLE part_0 OWNER TO regress_duplicates;
+ALTER TABLE "part 1" OWNER TO regress_duplicates;
+ALTER TABLE part_2 OWNER TO regress_duplicates;
+ALTER TABLE part_2_x OWNER TO regress_duplicates;
+ALTER TABLE part_2_7 OWNER TO regress_duplicates;
+SET ROLE regress_duplicates;
+SELECT count(*), count(keys) FROM ptsort_duplicates('parts_a');
+RESET ROLE;
 DROP SCHEMA duplicates CASCADE;
 DROP ROLE regress_duplicates;

@@ -396,7 +396,9 @@ pt_smgrregistersync(Relation rel, BlockNumber nblocks)
  * True if another storage manager than the server's own (md.c) stores a
  * relation.  Then ptsort must not open its files by their paths.
  */
-#define pt_is_elsewhere(rel) (RelationGetSmgr(rel)->smgr_which != 0)
+#define pt_is_elsewhere(rel) \
+	(RELKIND_HAS_STORAGE((rel)->rd_rel->relkind) && \
+	 RelationGetSmgr(rel)->smgr_which != 0)
 
 /* Stores the first segment's path in 'path', a buffer of MAXPGPATH bytes. */
 static inline void

@@ -81,10 +81,11 @@ CREATE TABLE public.ranged (a int, b public.spied, CHECK (public.f('a constraint
 CREATE TABLE public.ranged_1 PARTITION OF public.ranged FOR VALUES IN (1);
 CREATE TABLE public.ranged_rest PARTITION OF public.ranged DEFAULT;
 INSERT INTO public.ranged SELECT i, i FROM generate_series(1, 20) i;
+CREATE INDEX ranged_b ON public.ranged (b, public.f('an expression ' || b), public.f('folded')) WHERE public.by_path(b) > 0;
 CREATE FUNCTION public.on_delete() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN PERFORM public.spy('a trigger'); RETURN OLD; END$$;
 CREATE TRIGGER deleted BEFORE DELETE ON public.twice FOR EACH ROW EXECUTE FUNCTION public.on_delete();
 RESET ROLE;
-UPDATE pg_index SET indisunique = true WHERE indexrelid = 'public.twice_b'::regclass;
+UPDATE pg_index SET indisunique = true WHERE indexrelid = 'public.twice_b'::regclass OR indexrelid IN (SELECT relid FROM pg_partition_tree('public.ranged_b'));
 ANALYZE public.t, public.w, public.twice;
 });
 
@@ -166,8 +167,9 @@ my %row_tests = (
 		runs_as_owner('SELECT count(*) FROM ptsort.ptsort_check_all(heap => true)', $name);
 		runs_as_owner('SELECT count(*) FROM ptsort.ptsort_check_all(heap => true, workers => 2)', $name);
 		is(runs_as_owner("SELECT count(*) FROM ptsort.ptsort_duplicates('twice_b')", $name), '998', '... finds duplicates');
-		runs_as_owner("SELECT count(*) FROM ptsort.ptsort_duplicates('t_unique')", $name);
+		runs_as_owner("SELECT count(*) FROM ptsort.ptsort_duplicates('$_')", $name) foreach 't_unique', 'ranged_b';
 		refused("SELECT * FROM ptsort.$_('t_unique')", 'other', $name) foreach 'ptsort_check', 'ptsort_duplicates';
+		refused("SELECT * FROM ptsort.ptsort_duplicates('ranged_b')", 'other', $name);
 		is(runs_nothing("SELECT count(*) FROM ptsort.$_", $name, 'other'), '0', '... leaves them out')
 		  foreach "ptsort_check_indexes('{t_unique}', true)", 'ptsort_check_all(true)';
 		if ($major >= 17)

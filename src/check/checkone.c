@@ -55,8 +55,9 @@ judge(const CheckTarget *target, CheckUse use)
 	Relation	heap = target->heap;
 	Relation	index = target->index;
 
-	if (index->rd_rel->relkind != RELKIND_INDEX ||
-		index->rd_rel->relam != BTREE_AM_OID)
+	if (index->rd_rel->relam != BTREE_AM_OID ||
+		(index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX &&
+		 use != CHECK_USES_TABLE))
 		return CHECK_IS_NO_BTREE;
 	if (!pt_may_maintain(RelationGetRelid(heap), target->caller.user))
 		return CHECK_IS_FORBIDDEN;

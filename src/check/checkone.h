@@ -39,7 +39,10 @@ typedef struct CheckTarget
 	OwnerSwitch caller;
 } CheckTarget;
 
-/* CheckUse: what a function reads.  An invalid index has only a definition. */
+/*
+ * CheckUse: what a function reads.  An invalid or partitioned index has only a
+ * definition.
+ */
 typedef enum CheckUse
 {
 	CHECK_USES_INDEX = false,	/* as CheckRequest.with_rows */

@@ -5,14 +5,20 @@
  *
  * A broken unique index may have entries with equal keys anywhere.  So the
  * function sorts the rows that the statement's snapshot sees, and returns
- * neighbours whose keys are equal.  It runs as the owner of the table.
+ * neighbours whose keys are equal.  It reads each table as its owner.
+ *
+ * A partitioned index has the rows of all its partitions in one sort, because
+ * equal keys may be in two partitions.  In the sort, the tables lie one after
+ * the other: a TID has the sum of the block and of the blocks before the table.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "access/genam.h"
+#include "access/table.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "check/checkone.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -33,14 +39,23 @@ extern PGDLLEXPORT Datum ptsort_duplicates(PG_FUNCTION_ARGS);
 
 PG_FUNCTION_INFO_V1(ptsort_duplicates);
 
+/* SearchedTable: a table or partition whose rows are in the sort. */
+typedef struct SearchedTable
+{
+	Relation	heap;
+	BlockNumber first;			/* in the sort: the number of block 0 */
+} SearchedTable;
+
 /* Search: the state of the search in the sorted rows. */
 typedef struct Search
 {
 	ReturnSetInfo *result;
 	const CheckTarget *target;
 	PtSortKey  *key;
-	IndexFetchTableData *fetch;
-	TupleTableSlot *slot;		/* for 'fetch' */
+	PtSort	   *sort;
+	SearchedTable *tables;
+	int			ntables;
+	BlockNumber end;			/* in the sort: the first number without rows */
 	MemoryContext scratch;		/* reset after each row of the result */
 	bool		shows_keys;		/* the caller may read the table */
 	IndexTuple	last;			/* a copy of the last row's tuple, or NULL */
@@ -51,57 +66,118 @@ typedef struct Search
 /* IndexBuildCallback */
 static void
 put_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
-		bool alive, void *sort)
+		bool alive, void *arg)
 {
-	variant_put_index(sort, tid, values, isnull, true);
+	Search	   *self = arg;
+	BlockNumber first = self->tables[self->ntables - 1].first;
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+	ItemPointerData place;
+
+	if (block >= MaxBlockNumber - first)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("partitions of table \"%s\" have too many blocks",
+						RelationGetRelationName(self->target->heap)),
+				 errhint("Look at the index of each partition.")));
+	self->end = Max(self->end, first + block + 1);
+	ItemPointerSet(&place, first + block, ItemPointerGetOffsetNumber(tid));
+	variant_put_index(self->sort, &place, values, isnull, true);
 }
 
-/* Returns a sort of the index tuples of all visible rows. */
-static PtSort *
-sort_rows(const CheckTarget *target)
+/* Put the visible rows of an index's table into the sort, as its owner. */
+static void
+put_table(Search *self, Oid index_id)
+{
+	CheckTarget target;
+	CheckState	state = checkone_open(index_id, CHECK_USES_TABLE, &target);
+	HeapScanTarget rows = {.callback = put_row,.state = self};
+	Snapshot	snapshot;
+
+	if (state == CHECK_IS_GONE)
+		return;
+	if (state != CHECK_RUNS)
+		checkone_refuse(index_id, state);
+	if (target.index->rd_rel->relkind == RELKIND_INDEX)
+	{
+		self->tables[self->ntables++] = (SearchedTable)
+		{
+			table_open(RelationGetRelid(target.heap), AccessShareLock),
+				self->end
+		};
+		rows.index = target.index;
+		rows.index_info = pt_build_index_info(target.index);
+		rows.index_info->ii_Concurrent = true;	/* use the snapshot */
+		snapshot = RegisterSnapshot(GetActiveSnapshot());
+		(void) heapscan_build(target.heap, &rows, 1, NULL, 0, snapshot,
+							  false);
+		UnregisterSnapshot(snapshot);
+	}
+	checkone_close(&target);
+}
+
+/* Sort the visible rows of the table or of all its partitions. */
+static void
+sort_rows(Search *self, CheckTarget *target)
 {
 	PtSortOptions options = {.budget = (int64) maintenance_work_mem * 1024};
-	PtSort	   *sort = variant_begin_index(target->heap, target->index, false,
-										   false, &options);
-	HeapScanTarget rows = {
-		.index = target->index,
-		.index_info = pt_build_index_info(target->index),
-		.callback = put_row,
-		.state = sort
-	};
-	Snapshot	snapshot = RegisterSnapshot(GetActiveSnapshot());
+	List	   *indexes = find_all_inheritors(RelationGetRelid(target->index),
+											  NoLock, NULL);
+	ListCell   *cell;
 
-	rows.index_info->ii_Concurrent = true;	/* use the snapshot */
-	(void) heapscan_build(target->heap, &rows, 1, NULL, 0, snapshot, false);
-	UnregisterSnapshot(snapshot);
-	sort_perform(sort);
-	return sort;
+	self->tables = palloc(mul_size(list_length(indexes),
+								   sizeof(SearchedTable)));
+	self->sort = variant_begin_index(target->heap, target->index, false, false,
+									 &options);
+	owner_leave(&target->caller);	/* each table has its own owner */
+	foreach(cell, indexes)
+		put_table(self, lfirst_oid(cell));
+	owner_enter(&target->caller, target->heap);
+	sort_perform(self->sort);
 }
 
 /*
- * Add a row of the current group to the result.  The tuple's TID is that of the
- * first version in the row's HOT chain.
+ * Replace the TID of a row in the sort by its TID in its table, and return the
+ * table.  The TID in the sort is that of the first version in a HOT chain.
  */
+static Relation
+find_row(const Search *self, ItemPointer tid)
+{
+	const SearchedTable *table = &self->tables[self->ntables - 1];
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+	bool		again = false;
+	TupleTableSlot *slot;
+	IndexFetchTableData *fetch;
+
+	while (block < table->first)
+		table--;
+	ItemPointerSetBlockNumber(tid, block - table->first);
+	slot = table_slot_create(table->heap, NULL);
+	fetch = pt_index_fetch_begin(table->heap);
+	if (table_index_fetch_tuple(fetch, tid, GetActiveSnapshot(), slot, &again,
+								NULL))
+		*tid = slot->tts_tid;
+	table_index_fetch_end(fetch);
+	ExecDropSingleTupleTableSlot(slot);
+	return table->heap;
+}
+
+/* Add a row of the current group to the result. */
 static void
 put_duplicate(const Search *self, IndexTuple tuple)
 {
 	MemoryContext old = MemoryContextSwitchTo(self->scratch);
 	ItemPointerData tid = tuple->t_tid;
-	bool		again = false;
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 	char	   *keys = NULL;
 
-	if (table_index_fetch_tuple(self->fetch, &tid, GetActiveSnapshot(),
-								self->slot, &again, NULL))
-		tid = self->slot->tts_tid;
 	if (self->shows_keys)
 	{
 		index_deform_tuple(tuple, RelationGetDescr(self->target->index), values,
 						   isnull);
 		keys = BuildIndexValueDescription(self->target->index, values, isnull);
 	}
-	values[0] = ObjectIdGetDatum(RelationGetRelid(self->target->heap));
+	values[0] = ObjectIdGetDatum(RelationGetRelid(find_row(self, &tid)));
 	values[1] = PointerGetDatum(&tid);
 	values[2] = Int64GetDatum(self->groups);
 	values[3] = keys == NULL ? (Datum) 0 : CStringGetTextDatum(keys);
@@ -147,15 +223,13 @@ next_tuple(Search *self, IndexTuple tuple)
 }
 
 static void
-find_duplicates(const CheckTarget *target, ReturnSetInfo *result)
+find_duplicates(CheckTarget *target, ReturnSetInfo *result)
 {
 	Oid			table = RelationGetRelid(target->heap);
 	Search		self = {
 		.result = result,
 		.target = target,
 		.key = key_index(target->index),
-		.fetch = pt_index_fetch_begin(target->heap),
-		.slot = table_slot_create(target->heap, NULL),
 		.scratch = AllocSetContextCreate(CurrentMemoryContext,
 										 "ptsort row with equal keys",
 										 ALLOCSET_DEFAULT_SIZES),
@@ -164,15 +238,15 @@ find_duplicates(const CheckTarget *target, ReturnSetInfo *result)
 						  ACL_SELECT) == ACLCHECK_OK &&
 		check_enable_rls(table, target->caller.user, true) != RLS_ENABLED
 	};
-	PtSort	   *sort = sort_rows(target);
 	IndexTuple	tuple;
 
 	self.key->failure.full = true;	/* compare text with the provider */
-	while ((tuple = variant_get_index(sort, true)) != NULL)
+	sort_rows(&self, target);
+	while ((tuple = variant_get_index(self.sort, true)) != NULL)
 		next_tuple(&self, tuple);
-	sort_end(sort);
-	table_index_fetch_end(self.fetch);
-	ExecDropSingleTupleTableSlot(self.slot);
+	sort_end(self.sort);
+	while (self.ntables > 0)
+		table_close(self.tables[--self.ntables].heap, AccessShareLock);
 }
 
 Datum
