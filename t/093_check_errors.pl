@@ -70,23 +70,68 @@ SELECT problems, participants FROM ptsort_check('t_word', true, 1);
 ROLLBACK TO s;
 COMMIT}), "0|2\n0|2", 'in a transaction');
 
-# A damaged page of the table: the error names the table.
-$node->safe_psql('postgres', 'CREATE TABLE damaged AS SELECT g AS a FROM generate_series(1, 60000) g; CREATE INDEX damaged_a ON damaged (a)');
-my $path = $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('damaged')");
-$node->restart;
-open my $file, '+<:raw', $path or die "$path: $!";
-seek $file, 20 * 8192 + 12, 0;    # pd_lower
-print $file pack 'S', 65535;
-close $file or die "$path: $!";
-my $damage = qr/could not read table "damaged": invalid page in block 20 of relation "?base/;
+# Damaged pages of the table are problems.  Neither their rows nor the entries of
+# these are reported.  The check finds what is wrong elsewhere: 5 rows that have no
+# entry.
+$node->safe_psql('postgres', q{
+CREATE TABLE damaged AS SELECT g AS a, g AS b FROM generate_series(1, 60000) g;
+CREATE INDEX damaged_a ON damaged (a);
+CREATE UNIQUE INDEX damaged_b ON damaged (b);
+-- two versions of each row have entries
+UPDATE damaged SET a = a + 1 WHERE b % 100 = 0 OR b BETWEEN 4000 AND 6000;
+UPDATE pg_index SET indisready = false WHERE indexrelid = 'damaged_a'::regclass;
+INSERT INTO damaged SELECT g, g FROM generate_series(60001, 60005) g;
+UPDATE pg_index SET indisready = true WHERE indexrelid = 'damaged_a'::regclass;
+CREATE TABLE toasted (a text);
+ALTER TABLE toasted ALTER a SET STORAGE EXTERNAL;
+INSERT INTO toasted SELECT repeat(g::text, 3000) FROM generate_series(1, 100) g;
+CREATE INDEX toasted_a ON toasted (left(a, 5));
+});
+
+sub damage
+{
+	my ($relation, @blocks) = @_;
+	my $path = $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath($relation)");
+	$node->restart;
+	open my $file, '+<:raw', $path or die "$path: $!";
+	foreach my $block (@blocks)
+	{
+		seek $file, $block * 8192 + 12, 0;    # pd_lower
+		print $file pack 'S', 65535;
+	}
+	close $file or die "$path: $!";
+	return;
+}
+damage(q{'damaged'}, 20, 21, 200);
+damage(q{(SELECT reltoastrelid FROM pg_class WHERE relname = 'toasted')}, 3);
+my $counts = 'bad_pages, out_of_order, duplicates, entries_without_row, rows_without_entry';
+my $damage = 'bad page at (20,0): this page of table "damaged" has a wrong checksum or header';
+foreach my $settings ('', 'SET max_parallel_workers = 0; ', "SET ptsort_test.spill_entries = 1000; ")
+{
+	foreach my $workers (0, 2)
+	{
+		my $name = "$settings$workers workers";
+		is($node->safe_psql('postgres', "${settings}SELECT $counts, details[1] FROM ptsort_check('damaged_a', true, $workers)"),
+			"3|0|0|0|5|$damage", "damaged pages of the table, $name");
+		is($node->safe_psql('postgres', "${settings}SELECT $counts, details FROM ptsort_check('damaged_b', true, $workers)"),
+			qq({"$damage"}) =~ s/(?<!\{)"(?!\})/\\"/gr =~ s/^/3|0|0|0|0|/r, "... a unique index, $name");
+	}
+}
+is($node->safe_psql('postgres', "SELECT index, problems, details[1] FROM ptsort_check_indexes('{damaged_a,t_word}', true, $_) ORDER BY 1"),
+	"t_word|0|\ndamaged_a|8|$damage", "... several checks, $_ workers") foreach 0, 2;
+is($node->safe_psql('postgres', "SELECT problems FROM ptsort_check('damaged_a')"), 0, '... the index itself is sound');
+like($node->safe_psql('postgres', "SELECT $counts, details[1] FROM ptsort_check('damaged_b')"),
+	qr/^[1-9]\d*\|0\|0\|0\|0\|\Q$damage\E$/, '... which the check of a unique index meets, too');
+
+# Other errors of the table end the check, and name it.
+$damage = qr/could not read table "toasted": invalid page in block 3 of relation "?base/;
 foreach my $workers (0, 2)
 {
-	my ($out, $err) = try_sql($node, "SELECT ptsort_check('damaged_a', true, $workers)");
-	like(error_of($err), qr/^ERROR:  XX001: $damage/m, "a damaged page of the table, $workers workers");
-	like($node->safe_psql('postgres', "SELECT index, problems, details[1] FROM ptsort_check_indexes('{damaged_a,t_word}', true, $workers) ORDER BY 1"),
-		qr/^t_word\|0\|\ndamaged_a\|\|not checked: $damage/, '... and the result of several checks');
+	my ($out, $err) = try_sql($node, "SELECT ptsort_check('toasted_a', true, $workers)");
+	like(error_of($err), qr/^ERROR:  XX001: $damage/m, "a damaged page of a TOAST table, $workers workers");
+	like($node->safe_psql('postgres', "SELECT index, problems, details[1] FROM ptsort_check_indexes('{toasted_a,t_word}', true, $workers) ORDER BY 1"),
+		qr/^t_word\|0\|\ntoasted_a\|\|not checked: $damage/, '... and the result of several checks');
 }
-is($node->safe_psql('postgres', "SELECT problems FROM ptsort_check('damaged_a')"), 0, '... the index itself is sound');
 check_nothing_left($node, 'the end');
 $node->stop;
 done_testing();

@@ -177,6 +177,9 @@ typedef struct CheckIndex
 	IndexInfo  *index_info;		/* set if 'sort' is */
 	BufferAccessStrategy strategy;
 	OpenSegment segment;
+	OpenSegment heap_segment;
+	BlockNumber heap_blocks;	/* at the start of this process's check */
+	uint8	   *heap_sound;		/* a bit for each: checkread_table read it */
 	PageBatch  *ahead;
 	MemoryContext scratch;		/* reset after each page */
 	CheckPage  *here;			/* the page that is checked */
@@ -216,6 +219,9 @@ extern void check_guard(CheckIndex *self, CheckStep step, void *arg);
  * calls.  After that, checkread_next is faster than checkread_page.  Its copy
  * may be as old as checkread_ahead's call, and lasts until the next such call.
  * checkread_new_ahead allocates the memory for self->ahead.
+ *
+ * checkread_table returns false if a block of the table is damaged, so that its
+ * rows are unknown.  checkread_damaged reports it.  checkread_end closes files.
  */
 extern PageBatch *checkread_new_ahead(void);
 extern CheckPage *checkread_new_page(int nkeys);
@@ -225,6 +231,9 @@ extern bool checkread_has_block(CheckIndex *self, BlockNumber block);
 extern void checkread_ahead(CheckIndex *self, BlockNumber block, int n);
 extern const char *checkread_next(CheckIndex *self, BlockNumber block,
 								  CheckPage *page);
+extern bool checkread_table(CheckIndex *self, BlockNumber block);
+extern void checkread_damaged(BlockNumber block, void *check);
+extern void checkread_end(CheckIndex *self);
 
 /*
  * checkpage.c: checkpage_tuples finds the tuples of a page that a copy holds,

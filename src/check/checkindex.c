@@ -167,6 +167,8 @@ begin_check(Checker *self)
 		check->index_info = pt_build_index_info(index);
 		check->index_info->ii_Concurrent = true;	/* use the snapshot */
 	}
+	check->heap_blocks = RelationGetNumberOfBlocks(check->heap);
+	check->heap_sound = palloc0(check->heap_blocks / BITS_PER_BYTE + 1);
 	check->strategy = GetAccessStrategy(BAS_BULKREAD);
 	check->scratch = AllocSetContextCreate(CurrentMemoryContext,
 										   "ptsort check of a page",
@@ -299,7 +301,7 @@ check_fill(Team *team)
 	if (check->sort != NULL)
 		checkrows_put_table(check, team->scan, team_shares(team),
 							team->snapshot);
-	(void) segment_close(&check->segment);
+	checkread_end(check);
 }
 
 static PtSort *
@@ -318,7 +320,7 @@ check_read(Team *team)
 	check->sort = team->sort;
 	while (sort_next_slice(team->sort, &slice))
 		checkrows_compare(check);
-	(void) segment_close(&check->segment);
+	checkread_end(check);
 }
 
 static Size
@@ -339,7 +341,7 @@ check_shared_init(Team *team, int processes, int slices)
 	begin_check(self);
 	checklinks_tree(&self->index, &shared->tree);
 	self->index.report->pages++;
-	(void) segment_close(&self->index.segment);
+	checkread_end(&self->index);
 }
 
 static void
@@ -425,7 +427,7 @@ confirm_suspects(Checker *self)
 	}
 	if (n > 0)
 		checkfind_suspects(&self->index, suspects, n);
-	(void) segment_close(&self->index.segment);
+	checkread_end(&self->index);
 	if (dropped > 0)
 		ereport(WARNING,
 				(errmsg("ptsort_check() did not look again at %lld entries of index \"%s\" that seemed to have no row",

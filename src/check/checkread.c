@@ -5,12 +5,14 @@
  *
  * ReadBuffer() raises an error for a page whose checksum or header is wrong.
  * For a check, this is a finding.  So a check copies a page that is in no
- * buffer from the file (pageread.c), and many neighbouring pages at a time.
+ * buffer from the file (pageread.c), and many neighbouring pages at a time.  It
+ * also does that before the server reads a single page of the table.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
+#include "catalog/pg_am_d.h"
 #include "check/check.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
@@ -115,4 +117,46 @@ checkread_next(CheckIndex *self, BlockNumber block, CheckPage *page)
 	page->block = block;
 	page->last = 0;
 	return NULL;
+}
+
+void
+checkread_damaged(BlockNumber block, void *check)
+{
+	CheckIndex *self = check;
+
+	check_found(self, CHECK_BAD_PAGE, block, 0,
+				"this page of table \"%s\" has a wrong checksum or header",
+				RelationGetRelationName(self->heap));
+}
+
+/* Many entries may point to one block, so the function reads a block once. */
+bool
+checkread_table(CheckIndex *self, BlockNumber block)
+{
+	PGAlignedBlock page;
+	PageBatch	one = {.n = 1,.blocks = {block},.pages = page.data};
+	uint8		bit = 1 << block % BITS_PER_BYTE;
+	bool		is_known = block < self->heap_blocks;
+
+	if (self->heap->rd_rel->relam != HEAP_TABLE_AM_OID ||
+		RelationUsesLocalBuffers(self->heap) ||
+		(is_known && (self->heap_sound[block / BITS_PER_BYTE] & bit) != 0))
+		return true;
+	(void) pageread_copy(&one, self->heap, &self->heap_segment, true);
+	if (one.states[0] != PAGE_DAMAGED)
+	{
+		if (is_known)
+			self->heap_sound[block / BITS_PER_BYTE] |= bit;
+		return true;
+	}
+	if (self->index_info == NULL)	/* else the scan reports the page */
+		checkread_damaged(block, self);
+	return false;
+}
+
+void
+checkread_end(CheckIndex *self)
+{
+	(void) segment_close(&self->segment);
+	(void) segment_close(&self->heap_segment);
 }

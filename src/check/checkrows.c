@@ -186,6 +186,7 @@ checkrows_put_table(CheckIndex *self, ParallelTableScanDesc parallel,
 		.index = self->index,
 		.index_info = self->index_info,
 		.callback = put_row,
+		.damaged = checkread_damaged,
 		.state = self
 	};
 
@@ -211,6 +212,8 @@ checkrows_has_row(CheckIndex *self, uint64 tid)
 		return true;			/* not known */
 	if (block >= RelationGetNumberOfBlocks(self->heap))
 		return false;
+	if (!checkread_table(self, block))
+		return true;			/* not known */
 	buffer = ReadBufferExtended(self->heap, MAIN_FORKNUM, block, RBM_NORMAL,
 								self->strategy);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);

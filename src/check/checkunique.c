@@ -62,6 +62,7 @@ count_visible(CheckIndex *self, IndexTuple tuple)
 		CHECK_FOR_INTERRUPTS();
 		if (ItemPointerGetBlockNumber(&tid) <
 			RelationGetNumberOfBlocks(self->heap) &&
+			checkread_table(self, ItemPointerGetBlockNumber(&tid)) &&
 			is_visible(self, tid))
 			visible++;
 	}

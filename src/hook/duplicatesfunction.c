@@ -99,11 +99,9 @@ put_table(Search *self, Oid index_id)
 		checkone_refuse(index_id, state);
 	if (target.index->rd_rel->relkind == RELKIND_INDEX)
 	{
-		self->tables[self->ntables++] = (SearchedTable)
-		{
-			table_open(RelationGetRelid(target.heap), AccessShareLock),
-				self->end
-		};
+		self->tables[self->ntables].heap =
+			table_open(RelationGetRelid(target.heap), AccessShareLock);
+		self->tables[self->ntables++].first = self->end;
 		rows.index = target.index;
 		rows.index_info = pt_build_index_info(target.index);
 		rows.index_info->ii_Concurrent = true;	/* use the snapshot */

@@ -81,18 +81,21 @@ find_rules(Relation table, EState *estate)
 
 	if (table->rd_rel->relispartition)
 	{
-		Oid			parent = get_partition_parent(RelationGetRelid(table), true);
-		Expr	   *bounds = make_ands_explicit(RelationGetPartitionQual(table));
+		Expr	   *bounds =
+			make_ands_explicit(RelationGetPartitionQual(table));
+		const char *parent =
+			get_rel_name(get_partition_parent(RelationGetRelid(table), true));
 
 		rules = add_rule(rules, psprintf("partition of %s",
-										 quote_identifier(get_rel_name(parent))),
+										 quote_identifier(parent)),
 						 ExecPrepareExpr(bounds, estate), 0);
 	}
 	for (int i = 0; desc->constr != NULL && i < desc->constr->num_check; i++)
 	{
 		const ConstrCheck *check = &desc->constr->check[i];
-		Node	   *expr = pt_expand_generated(stringToNode(check->ccbin), table);
+		Node	   *expr = stringToNode(check->ccbin);
 
+		expr = pt_expand_generated(expr, table);
 		if (pt_is_enforced(check))
 			rules = add_rule(rules, pstrdup(quote_identifier(check->ccname)),
 							 ExecPrepareExpr((Expr *) expr, estate), 0);
@@ -132,11 +135,12 @@ check_rows(Relation table, ReturnSetInfo *result)
 	List	   *rules = find_rules(table, estate);
 	TableScanDesc scan = table_beginscan_strat(table, GetActiveSnapshot(), 0,
 											   NULL, true, true);
-	Datum		values[] = {RelationGetRelid(table), PointerGetDatum(&row->tts_tid), 0};
+	Datum		values[3] = {RelationGetRelid(table)};
 	bool		isnull[lengthof(values)] = {false};
 	ListCell   *cell;
 
 	context->ecxt_scantuple = row;
+	values[1] = PointerGetDatum(&row->tts_tid);
 	while (rules != NIL &&
 		   table_scan_getnextslot(scan, ForwardScanDirection, row))
 	{

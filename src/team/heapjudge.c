@@ -242,7 +242,8 @@ heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,
 									 true);
 	judge->scan = (HeapScanDesc) scan;
 	judge->nested = pace_is_nested();
-	judge->reader = heapread_begin(judge->scan, judge->shares);
+	judge->reader = heapread_begin(judge->scan, judge->shares,
+								   judge->skips);
 	report(judge, judge->total_param, judge->scan->rs_nblocks);
 }
 
@@ -258,6 +259,8 @@ heapjudge_next(HeapJudge *judge, bool *judged)
 	report(judge, judge->done_param,
 		   heapread_done(judge->scan, judge->here.block));
 
+	if (judge->here.page == NULL)
+		return true;
 	if (!BufferIsValid(judge->here.buffer))
 	{
 		*judged = judge_tuples(judge);

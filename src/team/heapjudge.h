@@ -43,6 +43,7 @@ typedef struct HeapJudge
 								 * tuple's data at offset 'reach' */
 	bool		find_roots;		/* find the roots of heap-only tuples */
 	int			shares;			/* see heapread_begin */
+	bool		skips;			/* see heapread_begin */
 
 	/*
 	 * With SnapshotAny: the horizon, and the function that decides on a tuple
@@ -82,7 +83,8 @@ extern void heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,
 
 /*
  * heapjudge_next goes to the next page and judges it.  Returns false after the
- * last page.  Sets *judged to false if the server must scan the page.
+ * last page.  Sets *judged to false if the server must scan the page.  If the
+ * scan skips the page, judge->here.page is NULL.
  */
 extern bool heapjudge_next(HeapJudge *judge, bool *judged);
 

@@ -23,6 +23,9 @@
  * began to use the stream cannot leave it.  So after the first page outside the
  * system's cache, the scan reads all following pages from the stream.
  *
+ * The scan of a check skips damaged pages.  It copies each page that is in no
+ * buffer, and reads no page into a buffer of which it had no sound copy.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -66,6 +69,7 @@ struct HeapReader
 	int			untimed;		/* reads since the last timed one */
 	bool		copying;		/* true: try to copy pages */
 	bool		streams;		/* if not copying, read the scan's stream */
+	bool		skips;			/* skip damaged pages */
 	bool		ended;			/* true if the current batch is the last */
 	bool		nested;			/* see pace_is_nested */
 	Buffer		buffer;			/* buffer of the current page, or invalid */
@@ -186,7 +190,7 @@ count_reading(const HeapReader *reader, instr_time start, int reads)
 }
 
 HeapReader *
-heapread_begin(HeapScanDesc scan, int shares)
+heapread_begin(HeapScanDesc scan, int shares, bool skips)
 {
 	HeapReader *reader = palloc0(sizeof(HeapReader));
 
@@ -197,9 +201,10 @@ heapread_begin(HeapScanDesc scan, int shares)
 		Max(scan->rs_nblocks / shares, 1) : InvalidBlockNumber;
 	reader->buffer = InvalidBuffer;
 	/* the stream has pins on the next pages, also during a pause */
-	reader->streams = PT_HEAP_SCAN_HAS_STREAM && !pace_is_limited();
-	reader->copying = scan->rs_strategy != NULL &&
+	reader->streams = PT_HEAP_SCAN_HAS_STREAM && !pace_is_limited() && !skips;
+	reader->copying = (scan->rs_strategy != NULL || skips) &&
 		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
+	reader->skips = skips && reader->copying;
 	if (reader->copying)
 		reader->batch.pages = pt_palloc_io_pages(CurrentMemoryContext, BATCH);
 	return reader;
@@ -286,10 +291,25 @@ release_page(HeapReader *reader)
 	pace_hold(reader->nested);
 }
 
+/* Copy a page that the batch's copy left out, maybe from outside the cache. */
+static PageState
+copy_alone(HeapReader *reader, int i)
+{
+	PageBatch	one = {
+		.n = 1,
+		.blocks = {reader->batch.blocks[i]},
+		.pages = reader->batch.pages + (Size) i * BLCKSZ
+	};
+
+	(void) pageread_copy(&one, reader->scan->rs_base.rs_rd, &reader->segment,
+						 true);
+	return one.states[0];
+}
+
 bool
 heapread_next(HeapReader *reader, HeapPage *page)
 {
-	const PageBatch *batch = &reader->batch;
+	PageBatch  *batch = &reader->batch;
 	int			i;
 
 	release_page(reader);
@@ -306,11 +326,15 @@ heapread_next(HeapReader *reader, HeapPage *page)
 	if (reader->next == batch->n && !next_batch(reader))
 		return false;
 	i = reader->next++;
-	if (batch->states[i] != PAGE_COPIED)
+	if (reader->skips && batch->states[i] == PAGE_UNREAD)
+		batch->states[i] = copy_alone(reader, i);
+	if (batch->states[i] != PAGE_COPIED &&
+		!(reader->skips && batch->states[i] == PAGE_DAMAGED))
 		return provide_buffer(reader, batch->blocks[i], page);
 	page->block = batch->blocks[i];
 	page->buffer = InvalidBuffer;
-	page->page = batch->pages + (Size) i * BLCKSZ;
+	page->page = batch->states[i] == PAGE_DAMAGED ? NULL :
+		batch->pages + (Size) i * BLCKSZ;
 	return true;
 }
 

@@ -31,9 +31,11 @@ typedef struct HeapPage
  * heapread_begin returns a reader for a scan.  The reader is in the current
  * memory context.  The caller begins the scan, but reads nothing from it.  If
  * 'shares' is not 0 and the table is small (SMALL_TABLE), the reader ends after
- * 1/'shares' of the blocks; other processes must read the rest.
+ * 1/'shares' of the blocks; other processes must read the rest.  If 'skips' is
+ * true, a damaged page is no error: heapread_next sets page->page to NULL.  (It
+ * is in temporary tables.)
  */
-extern HeapReader *heapread_begin(HeapScanDesc scan, int shares);
+extern HeapReader *heapread_begin(HeapScanDesc scan, int shares, bool skips);
 
 /*
  * heapread_next sets *page to the next page, which is valid until the next

@@ -411,7 +411,10 @@ scan_pages(HeapScan *hs, bool mvcc)
 
 	while (heapjudge_next(&hs->judge, &judged))
 	{
-		if (judged && (mvcc || !ptsort_debug.server_pages))
+		if (hs->judge.here.page == NULL)
+			hs->emitters->target->damaged(hs->judge.here.block,
+										  hs->emitters->target->state);
+		else if (judged && (mvcc || !ptsort_debug.server_pages))
 			emit_page(hs);
 		else
 			leave_page_to_server(hs);
@@ -545,6 +548,7 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 	hs->judge.done_param = PROGRESS_SCAN_BLOCKS_DONE;
 	hs->judge.find_roots = true;
 	hs->judge.shares = shares;
+	hs->judge.skips = targets[0].damaged != NULL;
 	hs->judge.decide = decide;
 	begin_emitters(hs, targets, ntargets);
 	if (!targets[0].index_info->ii_Concurrent)

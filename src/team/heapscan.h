@@ -26,7 +26,10 @@ typedef struct HeapScanTarget
 	Relation	index;
 	IndexInfo  *index_info;
 	IndexBuildCallback callback;
-	void	   *state;			/* argument of the callback */
+	void	   *state;			/* argument of the callbacks */
+
+	/* If set, the scan passes the number of a damaged page, and goes on. */
+	void		(*damaged) (BlockNumber block, void *state);
 	double		rows;			/* result: live rows */
 } HeapScanTarget;
 
