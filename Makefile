@@ -223,4 +223,8 @@ STAMP := $(shell cat $(sort $(wildcard src/*.[ch] src/*/*.[ch] include/*.h)) | c
 src/stamp.o: override CPPFLAGS += -DPTSORT_STAMP='"$(STAMP)"'
 src/stamp.o: $(wildcard src/*.c src/*/*.c)
 
+# pg_get_loaded_modules() of PostgreSQL 18 and later shows this version.
+src/hook/module.o: override CPPFLAGS += -DPTSORT_VERSION='"$(EXTVERSION)"'
+src/hook/module.o: ptsort.control
+
 endif

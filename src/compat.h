@@ -667,6 +667,14 @@ pt_repack_order(Node *statement, const char **name)
 #define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
 #endif
 
+/* Since 18 a library can state its name and its version. */
+#if PG_VERSION_NUM >= 180000
+#define PT_MODULE_MAGIC(title, number) \
+	PG_MODULE_MAGIC_EXT(.name = title, .version = number)
+#else
+#define PT_MODULE_MAGIC(title, number) PG_MODULE_MAGIC
+#endif
+
 /* Put pg_fallthrough before a case label that the code above falls into. */
 #ifndef pg_fallthrough
 #define pg_fallthrough __attribute__((fallthrough))

@@ -128,7 +128,7 @@ set_flags()
 	read -r -a warnings < <(make -s "PG_CONFIG=$pg_config" \
 		--eval='show-flags: ; @echo $(PG_CFLAGS)' show-flags)
 	cppflags=("-I$headers" -Iinclude -Isrc -Icontrib/ptsort_test
-		-DPTSORT_STAMP='"0"' "$@")
+		-DPTSORT_STAMP='"0"' -DPTSORT_VERSION='"0"' "$@")
 	flags=(-std=gnu99 -O2 -fno-strict-aliasing -fwrapv -D_GNU_SOURCE
 		"${warnings[@]}" "${extra_warnings[@]}" "${cppflags[@]}")
 }

@@ -3,6 +3,7 @@
  * module.c
  *	  The module as the server sees it: _PG_init, GUCs and SQL functions.
  *
+ * The Makefile defines PTSORT_VERSION, the version of ptsort.control.
  * Each GUC's variable is in the file that uses it.  contrib/ptsort_test
  * registers the settings of debug.h as GUCs.
  *
@@ -31,7 +32,7 @@
 #include "utils/varlena.h"
 #include "write/buildreport.h"
 
-PG_MODULE_MAGIC;
+PT_MODULE_MAGIC("ptsort", PTSORT_VERSION);
 
 extern PGDLLEXPORT void _PG_init(void);
 extern PGDLLEXPORT Datum ptsort_collation_digest(PG_FUNCTION_ARGS);
