@@ -213,7 +213,11 @@ diskspace_take_wal(Size size)
 			report(ERROR, &found, "WAL", "",
 				   "lower max_wal_size, or find out what keeps old WAL files: an archive command that fails, or a replication slot");
 		if (tries > 0)
+		{
+			pgstat_report_wait_start(pt_wait_event_pause());
 			pg_usleep(USECS_PER_SEC);
+			pgstat_report_wait_end();
+		}
 		CHECK_FOR_INTERRUPTS();
 		PG_TRY();
 		{
