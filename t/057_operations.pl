@@ -122,6 +122,7 @@ is_deeply((found('planted'))[0], \%reasons, 'a new TOAST table');
 my $toast = $node->safe_psql('planted', q{SELECT indexrelid::regclass FROM pg_index WHERE indrelid = (SELECT reltoastrelid FROM pg_class WHERE oid = 's.long'::regclass)});
 $node->safe_psql('planted', "REINDEX INDEX CONCURRENTLY $toast");
 is((found('planted'))[0]{$toast}, 'rebuilt CONCURRENTLY: missing chunks', 'its index, after REINDEX CONCURRENTLY');
+is($node->safe_psql('planted', "SELECT problems FROM ptsort.ptsort_check('$toast', heap => true)"), 0, '... which the check accepts');
 
 # A database whose LC_CTYPE is C while its LC_COLLATE is not
 SKIP:
