@@ -242,7 +242,7 @@ confirm(CheckIndex *self, Sighting *sighting, OffsetNumber offset)
 	const char *what = NULL;
 
 	if (suspect->has_other_row)
-		what = "the entry's values are not those of its row";
+		what = "the row has other values, or does not satisfy the predicate";
 	else if (!suspect->is_double)
 		what = has_no_row(self, suspect) ? "the entry points to no row" : NULL;
 	else if (sighting->block == InvalidBlockNumber)

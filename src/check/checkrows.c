@@ -16,8 +16,9 @@
  * An entry without a row that the snapshot sees: its row may be dead or too
  * new.  Then the table at least has a line pointer at this place, because
  * vacuum deletes entries before their line pointers.  Entries whose line
- * pointer is missing, that differ from the visible row at their TID, or that
- * the stream has twice, are suspects.  The leader looks for them again
+ * pointer is missing, that differ from the visible row at their TID, whose
+ * visible row does not satisfy the index's predicate, or that the stream has
+ * twice, are suspects.  The leader looks for them again
  * (checkfind.c), because vacuum may have removed them meanwhile, or a split may
  * have moved them to a page that the check read later.
  *
@@ -234,10 +235,11 @@ checkrows_has_row(CheckIndex *self, uint64 tid)
 
 /*
  * Returns the entry that the index must have for the row with this TID, or NULL
- * if the snapshot does not see the row.
+ * if the snapshot does not see the row, or if the row does not satisfy the
+ * predicate of the index.  In the second case, sets *excluded to true.
  */
 static IndexTuple
-form_entry(CheckIndex *self, uint64 tid)
+form_entry(CheckIndex *self, uint64 tid, bool *excluded)
 {
 	TupleTableSlot *slot = table_slot_create(self->heap, NULL);
 	EState	   *estate = CreateExecutorState();
@@ -251,10 +253,14 @@ form_entry(CheckIndex *self, uint64 tid)
 
 	ItemPointerSet(&target, (BlockNumber) (tid >> 16), (OffsetNumber) tid);
 	copy = target;
+	GetPerTupleExprContext(estate)->ecxt_scantuple = slot;
 	if (table_index_fetch_tuple(fetch, &copy, GetActiveSnapshot(), slot,
 								&again, NULL))
+		*excluded =
+			!ExecQual(ExecPrepareQual(self->index_info->ii_Predicate, estate),
+					  GetPerTupleExprContext(estate));
+	if (!TTS_EMPTY(slot) && !*excluded)
 	{
-		GetPerTupleExprContext(estate)->ecxt_scantuple = slot;
 		FormIndexDatum(self->index_info, slot, estate, values, isnull);
 		entry = index_form_tuple(RelationGetDescr(self->index), values,
 								 isnull);
@@ -265,7 +271,6 @@ form_entry(CheckIndex *self, uint64 tid)
 	FreeExecutorState(estate);
 	/* these belonged to the freed executor state */
 	self->index_info->ii_ExpressionsState = NIL;
-	self->index_info->ii_PredicateState = NULL;
 	return entry;
 }
 
@@ -284,11 +289,26 @@ add_suspect(CheckIndex *self, uint64 tid, uint64 hash, bool is_double,
 	};
 }
 
+/*
+ * True if the snapshot sees the row, but the row does not satisfy the predicate
+ * of the index.  An update of the predicate's columns is never a HOT update.
+ */
+static bool
+is_excluded(CheckIndex *self, uint64 tid)
+{
+	bool		excluded = false;
+
+	if (self->index_info->ii_Predicate != NIL)
+		(void) form_entry(self, tid, &excluded);
+	return excluded;
+}
+
 /* Report a row if the index has no entry for it. */
 static void
 find_entry(CheckIndex *self, uint64 tid)
 {
-	IndexTuple	entry = form_entry(self, tid);
+	bool		excluded = false;
+	IndexTuple	entry = form_entry(self, tid, &excluded);
 
 	if (entry != NULL && !checkfind_tuple(self, entry))
 		check_found(self, CHECK_NO_ENTRY, (BlockNumber) (tid >> 16),
@@ -325,6 +345,8 @@ compare_group(CheckIndex *self, void *arg)
 		if (has_row && entry == row)
 			has_entry = true;
 		else if (has_row)
+			add_suspect(self, group->tid, entry, false, true);
+		else if (is_excluded(self, group->tid))
 			add_suspect(self, group->tid, entry, false, true);
 		else if (!checkrows_has_row(self, group->tid))
 			add_suspect(self, group->tid, entry, false, false);
