@@ -137,22 +137,21 @@
 							  true, 0, false))
 #endif
 
-/* Since 18: CHECK constraints NOT ENFORCED, virtual generated columns */
+/*
+ * Since 18: virtual generated columns, GiST indexes of constraints WITHOUT
+ * OVERLAPS, names and versions of libraries
+ */
 #if PG_VERSION_NUM < 180000
-#define pt_is_enforced(check) true
 #define pt_expand_generated(expression, table) (expression)
+#define pt_constraint_without_overlaps(constraint) false
+#define PT_MODULE_MAGIC(title, number) PG_MODULE_MAGIC
 #else
-#define pt_is_enforced(check) ((check)->ccenforced)
 #define pt_expand_generated(expression, table) \
 	expand_generated_columns_in_expr(expression, table, 1)
-#endif
-
-/* Since 18, a constraint WITHOUT OVERLAPS has a GiST index */
-#if PG_VERSION_NUM < 180000
-#define pt_constraint_without_overlaps(constraint) false
-#else
 #define pt_constraint_without_overlaps(constraint) \
 	((constraint)->without_overlaps)
+#define PT_MODULE_MAGIC(title, number) \
+	PG_MODULE_MAGIC_EXT(.name = title, .version = number)
 #endif
 
 /* Since 16 a query has permission information for each of its tables */
@@ -665,14 +664,6 @@ pt_repack_order(Node *statement, const char **name)
 	QueryDesc *queryDesc, ScanDirection direction, uint64 count, \
 	bool execute_once
 #define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
-#endif
-
-/* Since 18 a library can state its name and its version. */
-#if PG_VERSION_NUM >= 180000
-#define PT_MODULE_MAGIC(title, number) \
-	PG_MODULE_MAGIC_EXT(.name = title, .version = number)
-#else
-#define PT_MODULE_MAGIC(title, number) PG_MODULE_MAGIC
 #endif
 
 /* Put pg_fallthrough before a case label that the code above falls into. */

@@ -13,13 +13,10 @@
 #include "compat.h"
 
 #include "access/table.h"
-#include "access/tableam.h"
-#include "access/xlog.h"
 #include "catalog/partition.h"
 #include "catalog/pg_inherits.h"
-#include "executor/executor.h"
+#include "check/checkmany.h"
 #include "funcapi.h"
-#include "owner.h"
 #include "utils/builtins.h"
 #include "utils/partcache.h"
 #include "utils/snapmgr.h"
@@ -34,7 +31,7 @@ PG_FUNCTION_INFO_V1(ptsort_wrong_rows);
 typedef struct RowRule
 {
 	char	   *name;			/* for the result */
-	ExprState  *check;			/* NULL: the column must not be null */
+	ExprState  *check;
 	AttrNumber	column;			/* of a domain, or 0 */
 } RowRule;
 
@@ -43,13 +40,14 @@ add_rule(List *rules, char *name, ExprState *check, AttrNumber column)
 {
 	RowRule    *rule = palloc(sizeof(RowRule));
 
-	rule->name = name;
-	rule->check = check;
-	rule->column = column;
+	*rule = (RowRule)
+	{
+		name, check, column
+	};
 	return lappend(rules, rule);
 }
 
-/* Add the constraints of a column's domain, and of the domain's base types. */
+/* Add the CHECK constraints of a column's domain and of its base types. */
 static List *
 add_domain(List *rules, Form_pg_attribute column)
 {
@@ -62,12 +60,13 @@ add_domain(List *rules, Form_pg_attribute column)
 	{
 		const DomainConstraintState *check = lfirst(cell);
 		char	   *name = psprintf("%s of domain %s of column %s",
-									check->check_expr == NULL ? "NOT NULL" :
 									quote_identifier(check->name),
 									format_type_be(column->atttypid),
 									quote_identifier(NameStr(column->attname)));
 
-		rules = add_rule(rules, name, check->check_exprstate, column->attnum);
+		if (check->constrainttype == DOM_CONSTRAINT_CHECK)
+			rules = add_rule(rules, name, check->check_exprstate,
+							 column->attnum);
 	}
 	return rules;
 }
@@ -96,7 +95,7 @@ find_rules(Relation table, EState *estate)
 		Node	   *expr = stringToNode(check->ccbin);
 
 		expr = pt_expand_generated(expr, table);
-		if (pt_is_enforced(check))
+		if (check->ccvalid)
 			rules = add_rule(rules, pstrdup(quote_identifier(check->ccname)),
 							 ExecPrepareExpr((Expr *) expr, estate), 0);
 	}
@@ -120,14 +119,37 @@ is_met(const RowRule *rule, ExprContext *context)
 		context->domainValue_datum =
 			slot_getattr(context->ecxt_scantuple, rule->column,
 						 &context->domainValue_isNull);
-	return rule->check != NULL ? ExecCheck(rule->check, context) :
-		!context->domainValue_isNull;
+	return ExecCheck(rule->check, context);
 }
 
-/* Look at all rows of a table, as its owner. */
-static void
-check_rows(Relation table, ReturnSetInfo *result)
+/* RowSearch: argument of check_rows. */
+typedef struct RowSearch
 {
+	Relation	table;
+	ReturnSetInfo *result;
+} RowSearch;
+
+/* Add a row to the result; 'tid' is NULL for an error. */
+static void
+put_row(const RowSearch *search, ItemPointer tid, const char *constraint)
+{
+	Datum		values[] = {
+		RelationGetRelid(search->table),
+		PointerGetDatum(tid),
+		CStringGetTextDatum(constraint)
+	};
+	bool		isnull[] = {false, tid == NULL, false};
+
+	tuplestore_putvalues(search->result->setResult, search->result->setDesc,
+						 values, isnull);
+}
+
+/* CheckManyStep: look at all rows of a table, as its owner. */
+static void
+check_rows(void *arg)
+{
+	const RowSearch *search = arg;
+	Relation	table = search->table;
 	EState	   *estate = CreateExecutorState();
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 	ExprContext *context = GetPerTupleExprContext(estate);
@@ -135,25 +157,17 @@ check_rows(Relation table, ReturnSetInfo *result)
 	List	   *rules = find_rules(table, estate);
 	TableScanDesc scan = table_beginscan_strat(table, GetActiveSnapshot(), 0,
 											   NULL, true, true);
-	Datum		values[3] = {RelationGetRelid(table)};
-	bool		isnull[lengthof(values)] = {false};
 	ListCell   *cell;
 
 	context->ecxt_scantuple = row;
-	values[1] = PointerGetDatum(&row->tts_tid);
 	while (rules != NIL &&
 		   table_scan_getnextslot(scan, ForwardScanDirection, row))
 	{
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
 		foreach(cell, rules)
-		{
-			if (is_met(lfirst(cell), context))
-				continue;
-			values[2] = CStringGetTextDatum(((RowRule *) lfirst(cell))->name);
-			tuplestore_putvalues(result->setResult, result->setDesc, values,
-								 isnull);
-		}
+			if (!is_met(lfirst(cell), context))
+			put_row(search, &row->tts_tid, ((RowRule *) lfirst(cell))->name);
 		MemoryContextSwitchTo(estate->es_query_cxt);
 		ResetExprContext(context);
 	}
@@ -163,28 +177,30 @@ check_rows(Relation table, ReturnSetInfo *result)
 	FreeExecutorState(estate);
 }
 
-/* Look at a table, unless it has no rows of its own. */
+/*
+ * Look at a table, unless it has no rows of its own.  An error in it does not
+ * end the search in other tables.
+ */
 static void
 check_table(Oid table_id, ReturnSetInfo *result)
 {
-	Relation	table = table_open(table_id, AccessShareLock);
+	RowSearch	search = {table_open(table_id, AccessShareLock), result};
+	CheckSlot	slot;
 	OwnerSwitch caller;
 
-	owner_enter(&caller, table);
-	if (table->rd_rel->relkind == RELKIND_RELATION)
+	owner_enter(&caller, search.table);
+	if (search.table->rd_rel->relkind == RELKIND_RELATION)
 	{
 		if (!pt_may_maintain(table_id, caller.user))
 			aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE,
-						   RelationGetRelationName(table));
-		if (RELATION_IS_OTHER_TEMP(table) ||
-			(RecoveryInProgress() && !RelationIsPermanent(table)))
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("cannot access temporary tables of other sessions, or unlogged tables during recovery")));
-		check_rows(table, result);
+						   RelationGetRelationName(search.table));
+		checkmany_slot(&slot, table_id);
+		if (!checkmany_guard(check_rows, &search, &slot))
+			put_row(&search, NULL, psprintf("not checked: %s",
+											slot.report.findings[0].message));
 	}
 	owner_leave(&caller);
-	table_close(table, NoLock);
+	table_close(search.table, NoLock);
 }
 
 Datum

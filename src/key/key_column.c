@@ -69,66 +69,29 @@ word_from_float(float8 value)
 	return (u.bits & SIGN_BIT) ? ~u.bits : u.bits | SIGN_BIT;
 }
 
-static uint64
-word_abbreviated(Datum value, SortSupport ssup)
-{
-	return (uint64) ssup->abbrev_converter(value, ssup);
+/* Defines a WordMaker, whose parameters are 'value' and 'ssup'. */
+#define DEFINE_WORD(name, expression) \
+static uint64 \
+name(Datum value, SortSupport ssup) \
+{ \
+	return expression; \
 }
+
+DEFINE_WORD(word_abbreviated, (uint64) ssup->abbrev_converter(value, ssup))
+DEFINE_WORD(word_unsigned, (uint64) value)
+DEFINE_WORD(word_int64, word_from_signed(DatumGetInt64(value)))
+/* The upper half of an int4's datum is undefined; DatumGetInt32 drops it. */
+DEFINE_WORD(word_int32, word_from_signed(DatumGetInt32(value)))
+DEFINE_WORD(word_int16, word_from_signed(DatumGetInt16(value)))
+DEFINE_WORD(word_oid, DatumGetObjectId(value))
+DEFINE_WORD(word_float4, word_from_float(DatumGetFloat4(value)))
+DEFINE_WORD(word_float8, word_from_float(DatumGetFloat8(value)))
 
 /*
  * numeric's abbreviated key is a signed integer that grows as the value
  * shrinks.  Infinity is -INT64_MAX, and NaN is INT64_MIN.
  */
-static uint64
-word_numeric(Datum value, SortSupport ssup)
-{
-	Datum		abbreviated = ssup->abbrev_converter(value, ssup);
-
-	return ~word_from_signed(DatumGetInt64(abbreviated));
-}
-
-static uint64
-word_unsigned(Datum value, SortSupport ssup)
-{
-	return (uint64) value;
-}
-
-static uint64
-word_int64(Datum value, SortSupport ssup)
-{
-	return word_from_signed(DatumGetInt64(value));
-}
-
-/* The upper half of an int4's datum is undefined; DatumGetInt32 drops it. */
-static uint64
-word_int32(Datum value, SortSupport ssup)
-{
-	return word_from_signed(DatumGetInt32(value));
-}
-
-static uint64
-word_int16(Datum value, SortSupport ssup)
-{
-	return word_from_signed(DatumGetInt16(value));
-}
-
-static uint64
-word_oid(Datum value, SortSupport ssup)
-{
-	return DatumGetObjectId(value);
-}
-
-static uint64
-word_float4(Datum value, SortSupport ssup)
-{
-	return word_from_float(DatumGetFloat4(value));
-}
-
-static uint64
-word_float8(Datum value, SortSupport ssup)
-{
-	return word_from_float(DatumGetFloat8(value));
-}
+DEFINE_WORD(word_numeric, word_from_signed(~word_abbreviated(value, ssup)))
 
 /* timetz orders by the time in UTC; the zone breaks ties. */
 static uint64
