@@ -159,102 +159,6 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE ROWS 100;
 COMMENT ON FUNCTION ptsort_wrong_rows(pg_catalog.regclass) IS
 	'the rows that break a constraint of their table, partition or domains';
 
--- The script runs in a schema that may belong to another user, who may have
--- created functions and operators there.  The bodies are parsed here, so the
--- search_path of a call does not matter.  They name each function and operator
--- with its schema, and call the functions of this extension with arguments of
--- exactly their types: no other function matches better.
-CREATE FUNCTION ptsort_check_all(
-	heap pg_catalog.bool DEFAULT false,
-	changed_collations pg_catalog.bool DEFAULT false,
-	workers pg_catalog.int4 DEFAULT NULL,
-	"full" pg_catalog.bool DEFAULT false)
-RETURNS TABLE (
-	index pg_catalog.regclass,
-	"table" pg_catalog.regclass,
-	problems pg_catalog.int8,
-	details pg_catalog.text[],
-	elapsed_ms pg_catalog.float8,
-	repair pg_catalog.text,
-	duplicates pg_catalog.text)
-LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 100
-BEGIN ATOMIC
-	WITH changed AS (
-		SELECT c.oid FROM pg_catalog.pg_collation c
-		WHERE c.collversion OPERATOR(pg_catalog.<>)
-			pg_catalog.pg_collation_actual_version(c.oid)
-		UNION ALL
-		SELECT c.oid FROM pg_catalog.pg_collation c, pg_catalog.pg_database d
-		WHERE c.collprovider OPERATOR(pg_catalog.=) 'd'::pg_catalog."char"
-			AND d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
-			AND d.datcollversion OPERATOR(pg_catalog.<>)
-				pg_catalog.pg_database_collation_actual_version(d.oid)
-	), chosen AS MATERIALIZED (
-		SELECT i.indexrelid, i.indrelid, i.indisunique, i.indisexclusion,
-			c.relpersistence, n.nspname,
-			-- pg_relation_size() would lock the index
-			pg_catalog.row_number() OVER (ORDER BY c.relpages DESC, c.oid) AS place
-		FROM pg_catalog.pg_index i
-		JOIN pg_catalog.pg_class c
-			ON c.oid OPERATOR(pg_catalog.=) i.indexrelid
-		JOIN pg_catalog.pg_namespace n
-			ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-		JOIN pg_catalog.pg_am a ON a.oid OPERATOR(pg_catalog.=) c.relam
-		WHERE c.relkind OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
-			AND a.amname OPERATOR(pg_catalog.=) 'btree'::pg_catalog.name
-			AND i.indisvalid
-			AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace)
-			AND NOT (c.relpersistence OPERATOR(pg_catalog.=) 'u'::pg_catalog."char"
-				AND pg_catalog.pg_is_in_recovery())
-			AND (NOT changed_collations
-				OR EXISTS (SELECT FROM changed
-					JOIN pg_catalog.unnest(i.indcollation) u (used)
-						ON u.used OPERATOR(pg_catalog.=) changed.oid)
-				OR EXISTS (SELECT FROM changed JOIN pg_catalog.pg_depend d
-					ON d.refobjid OPERATOR(pg_catalog.=) changed.oid
-						AND d.refclassid OPERATOR(pg_catalog.=)
-							'pg_catalog.pg_collation'::pg_catalog.regclass::pg_catalog.oid
-						AND d.classid OPERATOR(pg_catalog.=)
-							'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
-						AND d.objid OPERATOR(pg_catalog.=) i.indexrelid))
-	)
-	SELECT h.indexrelid, h.indrelid, k.problems, k.details, k.elapsed_ms,
-		CASE WHEN k.problems OPERATOR(pg_catalog.>) 0::pg_catalog.int8 THEN
-			pg_catalog.concat('REINDEX INDEX ',
-				CASE WHEN h.indisexclusion
-					OR h.relpersistence OPERATOR(pg_catalog.=) 't'::pg_catalog."char"
-					OR h.nspname OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.name
-				THEN '' ELSE 'CONCURRENTLY ' END,
-				h.indexrelid::pg_catalog.regclass)
-		END,
-		CASE WHEN k.problems OPERATOR(pg_catalog.>) 0::pg_catalog.int8
-			AND h.indisunique THEN
-			pg_catalog.concat('SELECT * FROM ',
-				pg_catalog.quote_ident(own.nspname::pg_catalog.text),
-				'.ptsort_duplicates(',
-				pg_catalog.quote_literal(
-					h.indexrelid::pg_catalog.regclass::pg_catalog.text),
-				'::pg_catalog.regclass)')
-		END
-	FROM chosen h
-	JOIN ptsort_check_indexes(
-		(SELECT pg_catalog.array_agg(
-				o.indexrelid::pg_catalog.regclass ORDER BY o.place) FROM chosen o),
-		heap, workers, "full") k
-		ON k.index::pg_catalog.oid OPERATOR(pg_catalog.=) h.indexrelid
-	CROSS JOIN (
-		SELECT n.nspname
-		FROM pg_catalog.pg_extension e
-		JOIN pg_catalog.pg_namespace n
-			ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
-		WHERE e.extname OPERATOR(pg_catalog.=) 'ptsort'::pg_catalog.name) own
-	ORDER BY h.place;
-END;
-
-COMMENT ON FUNCTION
-	ptsort_check_all(pg_catalog.bool, pg_catalog.bool, pg_catalog.int4, pg_catalog.bool)
-	IS 'checks the btree indexes of this database, and shows how to repair them';
-
 CREATE FUNCTION ptsort_collation_digest("collation" pg_catalog.regcollation)
 RETURNS pg_catalog.text
 AS 'MODULE_PATHNAME', 'ptsort_collation_digest'
@@ -452,6 +356,228 @@ INSERT INTO ptsort_known_changes (digest_before, digest_after, characters, examp
 		50584, 'a < A, b < B, c < C');
 -- END
 
+-- The script runs in a schema that may belong to another user, who may have
+-- created functions and operators there.  The bodies are parsed here, so the
+-- search_path of a call does not matter.  They name each function and operator
+-- with its schema, and call the functions of this extension with arguments of
+-- exactly their types: no other function matches better.
+
+-- What depends on the order of a collation: btree and other indexes, and tables
+-- whose partition bounds or CHECK constraints compare text.  "what" is
+--	order		the entries of an index are in the collation's order
+--	expression	an expression or the predicate of an index compares text, or
+--			calls a function for text: entries may be missing
+--	rows		partition bounds or CHECK constraints of a table do so
+-- Expressions of the catalogs name the collation of each operator and function
+-- (inputcollid).  What initdb makes has OIDs below 16384, and uses only "C".
+-- Temporary tables do not outlive the library that a session uses.
+CREATE VIEW ptsort_collation_uses AS
+WITH RECURSIVE indexes AS (
+	SELECT i.indexrelid AS relation, i.indrelid, i.indkey, i.indcollation,
+		i.indclass, a.amname,
+		pg_catalog.concat(i.indexprs::pg_catalog.text,
+			i.indpred::pg_catalog.text) AS tree
+	FROM pg_catalog.pg_index i
+	JOIN pg_catalog.pg_class c
+		ON c.oid OPERATOR(pg_catalog.=) i.indexrelid
+	JOIN pg_catalog.pg_am a ON a.oid OPERATOR(pg_catalog.=) c.relam
+	WHERE i.indexrelid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
+		AND i.indisvalid
+		AND c.relkind OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
+		AND c.relpersistence OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
+), parts AS (
+	-- The types inside of the types of columns, and their collations.
+	-- "direct": a domain and what it is made of, not an element or attribute
+	SELECT DISTINCT a.atttypid AS type, a.atttypid AS part,
+		0::pg_catalog.oid AS used, true AS direct
+	FROM pg_catalog.pg_attribute a
+	WHERE a.attrelid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
+		AND a.attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2
+		AND NOT a.attisdropped
+	UNION
+	SELECT p.type, e.part, e.used, p.direct AND e.direct
+	FROM parts p
+	CROSS JOIN LATERAL (
+		SELECT t.typbasetype, 0::pg_catalog.oid, true
+		FROM pg_catalog.pg_type t
+		WHERE t.oid OPERATOR(pg_catalog.=) p.part
+			AND t.typtype OPERATOR(pg_catalog.=) 'd'::pg_catalog."char"
+		UNION ALL
+		SELECT t.typelem, 0::pg_catalog.oid, false
+		FROM pg_catalog.pg_type t
+		WHERE t.oid OPERATOR(pg_catalog.=) p.part
+			AND t.typcategory OPERATOR(pg_catalog.=) 'A'::pg_catalog."char"
+		UNION ALL
+		SELECT a.atttypid, a.attcollation, false
+		FROM pg_catalog.pg_type t
+		JOIN pg_catalog.pg_attribute a
+			ON a.attrelid OPERATOR(pg_catalog.=) t.typrelid
+		WHERE t.oid OPERATOR(pg_catalog.=) p.part
+			AND t.typtype OPERATOR(pg_catalog.=) 'c'::pg_catalog."char"
+			AND a.attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2
+			AND NOT a.attisdropped
+		UNION ALL
+		SELECT r.rngsubtype, r.rngcollation, false
+		FROM pg_catalog.pg_range r
+		WHERE r.rngtypid OPERATOR(pg_catalog.=) p.part
+		UNION ALL
+		SELECT r.rngtypid, 0::pg_catalog.oid, false
+		FROM pg_catalog.pg_range r
+		WHERE r.rngmultitypid OPERATOR(pg_catalog.=) p.part
+		UNION ALL
+		-- jsonb compares strings by the database's collation
+		SELECT 0::pg_catalog.oid,
+			'pg_catalog."default"'::pg_catalog.regcollation::pg_catalog.oid,
+			false
+		WHERE p.part OPERATOR(pg_catalog.=)
+			'pg_catalog.jsonb'::pg_catalog.regtype::pg_catalog.oid
+	) e (part, used, direct)
+), inside AS (
+	SELECT DISTINCT p.type, p.used
+	FROM parts p
+	WHERE p.used OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
+), tables AS (
+	-- The tables that rows may not belong to: of partitions, the topmost
+	SELECT COALESCE(pg_catalog.pg_partition_root(
+			t.relation::pg_catalog.regclass)::pg_catalog.oid, t.relation)
+			AS relation, t.columns_of, t.columns, t.tree, t.is_bound
+	FROM (
+		SELECT p.partrelid, p.partrelid, p.partattrs::pg_catalog.int2[],
+			p.partexprs::pg_catalog.text, true
+		FROM pg_catalog.pg_partitioned_table p
+		UNION ALL
+		SELECT s.conrelid, s.conrelid, s.conkey, s.conbin::pg_catalog.text,
+			false
+		FROM pg_catalog.pg_constraint s
+		WHERE s.contype OPERATOR(pg_catalog.=) 'c'::pg_catalog."char"
+			AND s.convalidated
+			AND s.conrelid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
+		UNION ALL
+		SELECT a.attrelid, a.attrelid, ARRAY[a.attnum],
+			s.conbin::pg_catalog.text, false
+		FROM pg_catalog.pg_constraint s
+		JOIN parts p ON p.part OPERATOR(pg_catalog.=) s.contypid AND p.direct
+		JOIN pg_catalog.pg_attribute a
+			ON a.atttypid OPERATOR(pg_catalog.=) p.type
+			AND a.attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2
+			AND NOT a.attisdropped
+		WHERE s.contype OPERATOR(pg_catalog.=) 'c'::pg_catalog."char"
+			AND s.convalidated
+			AND s.contypid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
+	) t (relation, columns_of, columns, tree, is_bound)
+	JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.relation
+	WHERE c.relkind OPERATOR(pg_catalog.=)
+			ANY (ARRAY['r', 'p']::pg_catalog."char"[])
+		AND c.relpersistence OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
+), trees AS (
+	SELECT i.relation, 'expression' AS what, i.tree FROM indexes i
+	UNION ALL
+	SELECT t.relation, 'rows', t.tree FROM tables t
+), uses (relation, used, what, by_equality) AS (
+	-- Keys of indexes, except in operator classes that compare bytes, and except
+	-- GIN's of jsonb, and GIN's and pg_trgm's of parts of strings
+	SELECT i.relation, u.used, 'order',
+		i.amname OPERATOR(pg_catalog.=) 'hash'::pg_catalog.name
+	FROM indexes i
+	CROSS JOIN LATERAL ROWS FROM (
+		pg_catalog.unnest(i.indcollation::pg_catalog.oid[]),
+		pg_catalog.unnest(i.indclass::pg_catalog.oid[]),
+		pg_catalog.unnest(i.indkey::pg_catalog.int2[]))
+		WITH ORDINALITY AS k (used, class, column_number, n)
+	JOIN pg_catalog.pg_opclass o ON o.oid OPERATOR(pg_catalog.=) k.class
+	JOIN pg_catalog.pg_opfamily f
+		ON f.oid OPERATOR(pg_catalog.=) o.opcfamily
+	LEFT JOIN pg_catalog.pg_type s
+		ON s.oid OPERATOR(pg_catalog.=) o.opckeytype
+	JOIN pg_catalog.pg_attribute a
+		ON a.attrelid OPERATOR(pg_catalog.=) i.relation
+		AND a.attnum::pg_catalog.int8 OPERATOR(pg_catalog.=) k.n
+	LEFT JOIN pg_catalog.pg_attribute b		-- GiST may store another type
+		ON b.attrelid OPERATOR(pg_catalog.=) i.indrelid
+		AND b.attnum OPERATOR(pg_catalog.=) k.column_number
+	CROSS JOIN LATERAL (
+		SELECT k.used
+		WHERE k.used OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
+		UNION ALL
+		SELECT t.used FROM inside t
+		WHERE t.type OPERATOR(pg_catalog.=)
+			ANY (ARRAY[a.atttypid, b.atttypid])
+	) u (used)
+	WHERE f.opfname OPERATOR(pg_catalog.<>) ALL (ARRAY['text_pattern_ops',
+			'bpchar_pattern_ops', 'record_image_ops']::pg_catalog.name[])
+		AND o.opcname OPERATOR(pg_catalog.<>) 'gist_trgm_ops'::pg_catalog.name
+		AND NOT (i.amname OPERATOR(pg_catalog.=) 'spgist'::pg_catalog.name
+			AND f.opfname OPERATOR(pg_catalog.=) 'text_ops'::pg_catalog.name)
+		AND NOT (i.amname OPERATOR(pg_catalog.=) 'gin'::pg_catalog.name
+			AND (f.opfname OPERATOR(pg_catalog.=)
+				ANY (ARRAY['jsonb_ops', 'jsonb_path_ops']::pg_catalog.name[])
+			OR (s.typtype OPERATOR(pg_catalog.<>) 'p'::pg_catalog."char"
+				AND s.typcollation OPERATOR(pg_catalog.=) 0::pg_catalog.oid)))
+	UNION ALL
+	-- Expressions.  texteq, textne, bpchareq and bpcharne compare bytes.
+	SELECT t.relation, s.used::pg_catalog.oid, t.what,
+		m.found[1] OPERATOR(pg_catalog.=)
+			ANY (ARRAY['67', '157', '1048', '1053']::pg_catalog.text[])
+			IS TRUE
+	FROM trees t
+	CROSS JOIN LATERAL pg_catalog.regexp_matches(t.tree,
+		'(?::opfuncid (\d+)[^{}()]*)?:inputcollids? (?:\(o )?(\d+(?: \d+)*)'::pg_catalog.text,
+		'g'::pg_catalog.text) AS m (found)
+	CROSS JOIN LATERAL pg_catalog.string_to_table(m.found[2], ' ') AS s (used)
+	UNION ALL
+	-- jsonb_lt, jsonb_gt, jsonb_le, jsonb_ge and jsonb_cmp
+	SELECT t.relation,
+		'pg_catalog."default"'::pg_catalog.regcollation::pg_catalog.oid,
+		t.what, false
+	FROM trees t
+	WHERE t.tree OPERATOR(pg_catalog.~)
+		':(op)?funcid (4039|404[0124]) '::pg_catalog.text
+	UNION ALL
+	-- Columns of composite types and ranges: expressions do not show what
+	-- their operators compare.
+	SELECT i.relation, t.used, 'expression', false
+	FROM indexes i
+	JOIN pg_catalog.pg_depend d
+		ON d.objid OPERATOR(pg_catalog.=) i.relation
+	JOIN pg_catalog.pg_attribute a
+		ON a.attrelid OPERATOR(pg_catalog.=) d.refobjid
+		AND a.attnum::pg_catalog.int4 OPERATOR(pg_catalog.=) d.refobjsubid
+	JOIN inside t ON t.type OPERATOR(pg_catalog.=) a.atttypid
+	WHERE i.tree OPERATOR(pg_catalog.<>) ''
+		AND d.classid OPERATOR(pg_catalog.=)
+			'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
+		AND d.refclassid OPERATOR(pg_catalog.=) d.classid
+		AND a.attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2
+		AND t.type OPERATOR(pg_catalog.<>)
+			'pg_catalog.jsonb'::pg_catalog.regtype::pg_catalog.oid
+	UNION ALL
+	SELECT s.relation, t.used, 'rows', false
+	FROM tables s
+	JOIN pg_catalog.pg_attribute a
+		ON a.attrelid OPERATOR(pg_catalog.=) s.columns_of
+		AND a.attnum OPERATOR(pg_catalog.=) ANY (s.columns)
+	JOIN inside t ON t.type OPERATOR(pg_catalog.=) a.atttypid
+	WHERE s.is_bound OR t.type OPERATOR(pg_catalog.<>)
+			'pg_catalog.jsonb'::pg_catalog.regtype::pg_catalog.oid
+	UNION ALL
+	-- Bounds of partitions; partitions by list and hash compare equality.
+	SELECT COALESCE(pg_catalog.pg_partition_root(
+			p.partrelid::pg_catalog.regclass)::pg_catalog.oid, p.partrelid),
+		k.used, 'rows',
+		p.partstrat OPERATOR(pg_catalog.<>) 'r'::pg_catalog."char"
+	FROM pg_catalog.pg_partitioned_table p
+	CROSS JOIN LATERAL pg_catalog.unnest(p.partcollation) AS k (used)
+)
+SELECT DISTINCT u.relation, c.oid AS "collation", u.what
+FROM uses u
+JOIN pg_catalog.pg_collation c ON c.oid OPERATOR(pg_catalog.=) u.used
+WHERE NOT (u.by_equality AND c.collisdeterministic);
+
+COMMENT ON VIEW ptsort_collation_uses IS
+	'the indexes and tables that depend on the order of a collation';
+
+GRANT SELECT ON ptsort_collation_uses TO PUBLIC;
+
 -- The bodies of the functions below name no column of the catalogs that only
 -- some versions of the server have.
 CREATE FUNCTION ptsort_collations(
@@ -464,44 +590,30 @@ CREATE FUNCTION ptsort_collations(
 	OUT digest_remembered pg_catalog.text,
 	OUT digest_known pg_catalog.text,
 	OUT verdict pg_catalog.text,
+	OUT reason pg_catalog.text,
 	OUT changed_characters pg_catalog.int8,
 	OUT examples pg_catalog.text[],
 	OUT indexes pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
 LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10
 BEGIN ATOMIC
-	-- What initdb makes has OIDs below 16384, and uses only "C".
-	WITH uses (used, index) AS (
-		SELECT k.used, i.indexrelid
-		FROM pg_catalog.pg_index i,
-			pg_catalog.unnest(i.indcollation) AS k (used)
-		WHERE i.indexrelid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
-		UNION
-		SELECT k.used, NULL
-		FROM pg_catalog.pg_partitioned_table p,
-			pg_catalog.unnest(p.partcollation) AS k (used)
-		UNION
-		SELECT d.refobjid, NULL
-		FROM pg_catalog.pg_depend d
-		WHERE d.classid OPERATOR(pg_catalog.=)
-				'pg_catalog.pg_constraint'::pg_catalog.regclass::pg_catalog.oid
-			AND d.refclassid OPERATOR(pg_catalog.=)
-				'pg_catalog.pg_collation'::pg_catalog.regclass::pg_catalog.oid
-		UNION
+	WITH uses AS (
+		SELECT u."collation" AS used,
+			CASE WHEN u.what OPERATOR(pg_catalog.<>) 'rows'
+				THEN u.relation END AS index
+		FROM ptsort_collation_uses u
+		UNION ALL
+		-- The server warns of these, too.
 		SELECT a.attcollation, NULL
-		FROM pg_catalog.pg_constraint s
-		JOIN pg_catalog.pg_attribute a
-			ON a.attrelid OPERATOR(pg_catalog.=) s.conrelid
-			AND a.attnum OPERATOR(pg_catalog.=) ANY (s.conkey)
-		WHERE s.contype OPERATOR(pg_catalog.=) 'c'::pg_catalog."char"
-			AND s.oid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
-		UNION
-		SELECT t.typcollation, NULL
-		FROM pg_catalog.pg_constraint s
-		JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) s.contypid
-		WHERE s.oid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
+		FROM pg_catalog.pg_attribute a
+		WHERE a.attrelid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
+			AND a.attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2
+			AND NOT a.attisdropped
+		UNION ALL
+		SELECT 'pg_catalog."default"'::pg_catalog.regcollation::pg_catalog.oid,
+			NULL
 	), used AS (
-		SELECT u.used, pg_catalog.count(u.index) AS indexes
+		SELECT u.used, pg_catalog.count(DISTINCT u.index) AS indexes
 		FROM uses u GROUP BY u.used
 	), described AS (
 		SELECT c.oid, n.nspname, c.collname, u.indexes,
@@ -511,6 +623,10 @@ BEGIN ATOMIC
 				ELSE pg_catalog.to_jsonb(c) END AS "row",
 			CASE WHEN used_default.it THEN d.datcollversion
 				ELSE c.collversion END AS recorded,
+			-- A new initdb records the version of its own time for the
+			-- server's collations.
+			used_default.it OR c.oid OPERATOR(pg_catalog.>=)
+				16384::pg_catalog.oid AS is_older_record,
 			CASE WHEN used_default.it
 				THEN pg_catalog.pg_database_collation_actual_version(d.oid)
 				ELSE pg_catalog.pg_collation_actual_version(c.oid) END AS now
@@ -557,13 +673,7 @@ BEGIN ATOMIC
 		WHERE pg_catalog.getdatabaseencoding() OPERATOR(pg_catalog.=) 'UTF8'
 	)
 	SELECT s.oid::pg_catalog.regcollation, s.provider_name, s.locale,
-		s.recorded, s.now, s.digest, r.digest, k.digest,
-		-- Another version of ICU's collation may have the same order.
-		CASE WHEN s.digest OPERATOR(pg_catalog.=) b.digest THEN 'same order'
-			WHEN s.digest OPERATOR(pg_catalog.<>) b.digest
-				AND s.provider OPERATOR(pg_catalog.<>) 'i'::pg_catalog."char"
-				THEN 'changed'
-			ELSE 'unknown' END,
+		s.recorded, s.now, s.digest, r.digest, k.digest, v.verdict, v.reason,
 		d.characters,
 		pg_catalog.string_to_array(
 			pg_catalog.unistr(d.examples::pg_catalog.text), ', '),
@@ -582,7 +692,11 @@ BEGIN ATOMIC
 	-- Another digest than that of the present release means that the machine's
 	-- locale is not the release's.  Then it may never have been.
 	LEFT JOIN LATERAL (
-		SELECT o.digest::pg_catalog.text
+		SELECT o.digest::pg_catalog.text,
+			NOT EXISTS (
+				SELECT FROM releases a
+				WHERE a.locale OPERATOR(pg_catalog.=) o.locale
+					AND a.digest OPERATOR(pg_catalog.<>) o.digest) AS never_changed
 		FROM releases o
 		LEFT JOIN releases n
 			ON n.locale OPERATOR(pg_catalog.=) o.locale
@@ -598,32 +712,400 @@ BEGIN ATOMIC
 	LEFT JOIN ptsort_known_changes d
 		ON d.digest_before OPERATOR(pg_catalog.=) b.digest
 		AND d.digest_after OPERATOR(pg_catalog.=) s.digest
+	CROSS JOIN LATERAL (
+		SELECT CASE
+			WHEN s.provider_name OPERATOR(pg_catalog.=) 'builtin'
+				OR (s.provider_name OPERATOR(pg_catalog.=) 'libc'
+					AND s.locale OPERATOR(pg_catalog.=)
+						ANY (ARRAY['C', 'POSIX']::pg_catalog.text[]))
+				THEN ARRAY['same order', 'it orders strings by their bytes, always']
+			WHEN s.digest IS NULL
+				THEN ARRAY['unknown', 'ptsort has no digest of this collation']
+			WHEN r.digest OPERATOR(pg_catalog.=) s.digest
+				THEN ARRAY['same order', 'the digest is the remembered one']
+			-- Another version of ICU's collation may have the same order.
+			WHEN r.digest IS NOT NULL
+				AND s.provider_name OPERATOR(pg_catalog.=) 'icu'
+				THEN ARRAY['unknown', 'ICU states another version than that of the remembered digest']
+			WHEN r.digest IS NOT NULL
+				THEN ARRAY['changed', 'the digest is not the remembered one']
+			WHEN k.digest OPERATOR(pg_catalog.<>) s.digest
+				THEN ARRAY['changed', 'the recorded release has another order']
+			WHEN s.recorded IS NULL
+				THEN ARRAY['unknown', 'nothing is remembered, and the server records no version']
+			WHEN s.recorded OPERATOR(pg_catalog.=) s.now
+				THEN ARRAY['unknown', 'nothing is remembered, and the recorded version may be newer than the indexes: initdb, pg_upgrade and REFRESH record the present one']
+			WHEN k.digest IS NULL
+				THEN ARRAY['unknown', 'nothing is remembered, and ptsort does not know the order of the recorded version']
+			WHEN NOT s.is_older_record
+				THEN ARRAY['unknown', 'nothing is remembered, and the recorded version may be newer than the indexes: initdb and pg_upgrade record it']
+			WHEN NOT k.never_changed
+				THEN ARRAY['unknown', 'nothing is remembered, and another release has another order']
+			ELSE ARRAY['same order', 'the recorded release has this order, and no release has another one']
+			END) c (answer)
+	CROSS JOIN LATERAL (
+		SELECT c.answer[1], c.answer[2]) v (verdict, reason)
 	ORDER BY s.nspname, s.collname;
 END;
 
 COMMENT ON FUNCTION ptsort_collations() IS
-	'the collations that indexes and constraints use, and whether their order changed';
+	'the collations that a database uses, and whether their order changed';
 
--- Without "changed", the function does not touch what it remembers of a
--- collation whose order changed or may have changed since.
-CREATE FUNCTION ptsort_remember_collations(
-	changed pg_catalog.bool DEFAULT false)
-RETURNS pg_catalog.int8
-LANGUAGE SQL VOLATILE STRICT
+-- The last check of each index and table that depends on the order of a
+-- collation.  "orders" is a digest of the orders at that time.  Another file than
+-- at that time means that somebody rebuilt the index since, in the same orders
+-- if "orders" is still right.
+CREATE TABLE ptsort_order_checks (
+	schema_name pg_catalog.name NOT NULL,
+	relation_name pg_catalog.name NOT NULL,
+	file pg_catalog.oid,
+	orders pg_catalog.name NOT NULL,
+	is_sound pg_catalog.bool NOT NULL,
+	checked pg_catalog.timestamptz NOT NULL
+);
+
+-- Not unique: two sessions may check the same index.
+CREATE INDEX ptsort_order_checks_idx
+	ON ptsort_order_checks (schema_name, relation_name);
+
+COMMENT ON TABLE ptsort_order_checks IS
+	'the indexes and tables that ptsort_check_all() checked after an order changed';
+
+GRANT SELECT ON ptsort_order_checks TO PUBLIC;
+GRANT INSERT, DELETE ON ptsort_order_checks TO pg_database_owner;
+
+-- Is an index or table right in the present orders?  "proved": ptsort checked it
+-- in these orders and found nothing, or somebody rebuilt the index since.
+CREATE VIEW ptsort_order_proofs AS
+SELECT r.relation, c.relkind, n.nspname, c.relname, r.needs_rows,
+	r.is_doubtful, r.orders,
+	EXISTS (
+		SELECT FROM ptsort_order_checks k
+		WHERE k.schema_name OPERATOR(pg_catalog.=) n.nspname
+			AND k.relation_name OPERATOR(pg_catalog.=) c.relname
+			AND k.orders::pg_catalog.text OPERATOR(pg_catalog.=) r.orders
+			AND (k.is_sound OR k.file OPERATOR(pg_catalog.<>)
+				pg_catalog.pg_relation_filenode(
+					r.relation::pg_catalog.regclass))) AS is_proved
+FROM (
+	SELECT u.relation,
+		pg_catalog.bool_or(u.what OPERATOR(pg_catalog.=) 'expression')
+			AS needs_rows,
+		pg_catalog.bool_or(s.verdict OPERATOR(pg_catalog.<>) 'same order')
+			AS is_doubtful,
+		CASE WHEN pg_catalog.bool_and(COALESCE(s.digest_now, s.version_now)
+				IS NOT NULL)
+			THEN pg_catalog.md5(pg_catalog.string_agg(
+				COALESCE(s.digest_now, s.version_now), ' '
+				ORDER BY COALESCE(s.digest_now, s.version_now) COLLATE pg_catalog."C"))
+			END AS orders
+	FROM ptsort_collation_uses u
+	JOIN ptsort_collations() s
+		ON s."collation"::pg_catalog.oid OPERATOR(pg_catalog.=) u."collation"
+	GROUP BY u.relation) r
+JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.relation
+JOIN pg_catalog.pg_namespace n
+	ON n.oid OPERATOR(pg_catalog.=) c.relnamespace;
+
+COMMENT ON VIEW ptsort_order_proofs IS
+	'which indexes and tables are right in the present orders of their collations';
+
+GRANT SELECT ON ptsort_order_proofs TO PUBLIC;
+
+-- ptsort_check_all() calls this function.  Only roles that may write to the table
+-- may call it.
+CREATE FUNCTION ptsort_record_check(
+	relation pg_catalog.oid,
+	orders pg_catalog.text,
+	is_sound pg_catalog.bool)
+RETURNS pg_catalog.void
+LANGUAGE sql VOLATILE STRICT
 BEGIN ATOMIC
-	WITH new AS MATERIALIZED (
-		SELECT n.nspname, c.collname, u.provider, u.locale, u.digest_now,
-			u.version_now
-		FROM ptsort_collations() u
+	DELETE FROM ptsort_order_checks k
+	USING pg_catalog.pg_class c
+	JOIN pg_catalog.pg_namespace n
+		ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+	WHERE c.oid OPERATOR(pg_catalog.=) ptsort_record_check.relation
+		AND k.schema_name OPERATOR(pg_catalog.=) n.nspname
+		AND k.relation_name OPERATOR(pg_catalog.=) c.relname;
+	INSERT INTO ptsort_order_checks
+		(schema_name, relation_name, file, orders, is_sound, checked)
+	SELECT n.nspname, c.relname,
+		pg_catalog.pg_relation_filenode(c.oid::pg_catalog.regclass),
+		ptsort_record_check.orders, ptsort_record_check.is_sound,
+		pg_catalog.now()
+	FROM pg_catalog.pg_class c
+	JOIN pg_catalog.pg_namespace n
+		ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+	WHERE c.oid OPERATOR(pg_catalog.=) ptsort_record_check.relation;
+END;
+
+COMMENT ON FUNCTION
+	ptsort_record_check(pg_catalog.oid, pg_catalog.text, pg_catalog.bool)
+	IS 'records that ptsort_check_all() checked an index or table';
+
+-- "sections" of the result: indexes that ptsort checks, tables with rows that
+-- may be wrong, indexes that it cannot check, and what it left out.
+CREATE FUNCTION ptsort_check_all(
+	heap pg_catalog.bool DEFAULT false,
+	changed_collations pg_catalog.bool DEFAULT false,
+	workers pg_catalog.int4 DEFAULT NULL,
+	"full" pg_catalog.bool DEFAULT false)
+RETURNS TABLE (
+	index pg_catalog.regclass,
+	"table" pg_catalog.regclass,
+	problems pg_catalog.int8,
+	details pg_catalog.text[],
+	elapsed_ms pg_catalog.float8,
+	repair pg_catalog.text,
+	wrong_rows pg_catalog.text)
+LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 100
+BEGIN ATOMIC
+	WITH own AS MATERIALIZED (
+		SELECT pg_catalog.quote_ident(n.nspname::pg_catalog.text) AS name,
+			pg_catalog.current_setting('transaction_read_only')
+				OPERATOR(pg_catalog.=) 'off'
+			AND pg_catalog.has_table_privilege(
+				'ptsort_order_checks'::pg_catalog.regclass::pg_catalog.oid,
+				'INSERT') AS records
+		FROM pg_catalog.pg_extension e
+		JOIN pg_catalog.pg_namespace n
+			ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
+		WHERE e.extname OPERATOR(pg_catalog.=) 'ptsort'::pg_catalog.name
+	), proofs AS MATERIALIZED (
+		SELECT * FROM ptsort_order_proofs
+	), indexes AS MATERIALIZED (
+		SELECT i.indexrelid, i.indrelid, i.indisunique, i.indisexclusion,
+			i.indisvalid, c.relname, c.relpersistence, n.nspname, a.amname,
+			p.needs_rows, p.orders, p.is_doubtful, p.is_proved,
+			a.amname OPERATOR(pg_catalog.=) 'btree'::pg_catalog.name
+				AS is_btree,
+			pg_catalog.pg_has_role(c.relowner, 'USAGE') AS is_own,
+			i.indisvalid AND (NOT changed_collations
+				OR (p.is_doubtful AND NOT p.is_proved)) IS TRUE AS is_due,
+			pg_catalog.concat('REINDEX INDEX ',
+				CASE WHEN i.indisexclusion
+					OR c.relpersistence OPERATOR(pg_catalog.=) 't'::pg_catalog."char"
+					OR n.nspname OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.name
+				THEN '' ELSE 'CONCURRENTLY ' END,
+				i.indexrelid::pg_catalog.regclass) AS reindex,
+			-- pg_relation_size() would lock the index
+			pg_catalog.row_number() OVER (ORDER BY c.relpages DESC, c.oid) AS place
+		FROM pg_catalog.pg_index i
+		JOIN pg_catalog.pg_class c
+			ON c.oid OPERATOR(pg_catalog.=) i.indexrelid
+		JOIN pg_catalog.pg_namespace n
+			ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+		JOIN pg_catalog.pg_am a ON a.oid OPERATOR(pg_catalog.=) c.relam
+		LEFT JOIN proofs p
+			ON p.relation OPERATOR(pg_catalog.=) i.indexrelid
+		WHERE c.relkind OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
+			AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace)
+			AND NOT (c.relpersistence OPERATOR(pg_catalog.=) 'u'::pg_catalog."char"
+				AND pg_catalog.pg_is_in_recovery())
+	), chosen AS MATERIALIZED (
+		SELECT i.*, (heap OR (changed_collations AND i.needs_rows)) IS TRUE
+			AS with_rows
+		FROM indexes i
+		WHERE i.is_btree AND i.is_due
+	), checked AS MATERIALIZED (
+		SELECT k.* FROM ptsort_check_indexes(
+			(SELECT pg_catalog.array_agg(
+					c.indexrelid::pg_catalog.regclass ORDER BY c.place)
+				FROM chosen c WHERE c.with_rows),
+			true, workers, "full") k
+		UNION ALL
+		SELECT k.* FROM ptsort_check_indexes(
+			(SELECT pg_catalog.array_agg(
+					c.indexrelid::pg_catalog.regclass ORDER BY c.place)
+				FROM chosen c WHERE NOT c.with_rows),
+			false, workers, "full") k
+	), tables AS MATERIALIZED (
+		SELECT p.relation, p.orders,
+			pg_catalog.pg_has_role(c.relowner, 'USAGE') AND NOT EXISTS (
+				SELECT
+				FROM pg_catalog.pg_partition_tree(
+					p.relation::pg_catalog.regclass) t
+				JOIN pg_catalog.pg_class l
+					ON l.oid OPERATOR(pg_catalog.=) t.relid::pg_catalog.oid
+				WHERE t.isleaf
+					AND NOT pg_catalog.pg_has_role(l.relowner, 'USAGE'))
+				AS is_own
+		FROM proofs p
+		JOIN pg_catalog.pg_class c
+			ON c.oid OPERATOR(pg_catalog.=) p.relation
+		WHERE changed_collations AND p.is_doubtful AND NOT p.is_proved
+			AND p.relkind OPERATOR(pg_catalog.<>) 'i'::pg_catalog."char"
+	), counts (what, n) AS (
+		SELECT 'in tables of other owners',
+			(SELECT pg_catalog.count(*) FROM chosen c
+				WHERE NOT EXISTS (SELECT FROM checked k
+					WHERE k.index::pg_catalog.oid
+						OPERATOR(pg_catalog.=) c.indexrelid))
+			OPERATOR(pg_catalog.+)
+			(SELECT pg_catalog.count(*) FROM indexes i
+				WHERE i.is_due AND NOT i.is_btree AND NOT i.is_own
+					AND changed_collations)
+		UNION ALL
+		SELECT 'not btree', pg_catalog.count(*) FROM indexes i
+		WHERE NOT i.is_btree AND NOT changed_collations
+		UNION ALL
+		SELECT 'in collations whose order is the same', pg_catalog.count(*)
+		FROM indexes i
+		WHERE i.indisvalid AND NOT i.is_doubtful AND changed_collations
+		UNION ALL
+		SELECT 'checked or rebuilt since their order may have changed',
+			pg_catalog.count(*)
+		FROM indexes i
+		WHERE i.indisvalid AND i.is_doubtful AND i.is_proved
+			AND changed_collations
+		UNION ALL
+		SELECT 'without collation', pg_catalog.count(*) FROM indexes i
+		WHERE i.indisvalid AND i.is_doubtful IS NULL AND changed_collations
+			AND i.indexrelid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
+	), rows AS (
+		SELECT 1 AS section, c.place, c.indexrelid AS relation,
+			c.indexrelid, c.indrelid, k.problems, k.details, k.elapsed_ms,
+			CASE WHEN k.problems OPERATOR(pg_catalog.>) 0::pg_catalog.int8
+				THEN c.reindex END AS repair,
+			CASE WHEN k.problems OPERATOR(pg_catalog.>) 0::pg_catalog.int8
+				AND c.indisunique THEN
+				pg_catalog.concat('SELECT * FROM ', own.name,
+					'.ptsort_duplicates(',
+					pg_catalog.quote_literal(
+						c.indexrelid::pg_catalog.regclass::pg_catalog.text),
+					'::pg_catalog.regclass)')
+			END AS wrong_rows,
+			CASE WHEN c.is_doubtful AND (heap OR NOT c.needs_rows
+				OR changed_collations) THEN c.orders END AS orders
+		FROM chosen c
+		JOIN checked k
+			ON k.index::pg_catalog.oid OPERATOR(pg_catalog.=) c.indexrelid
+		CROSS JOIN own
+		UNION ALL
+		SELECT 2, NULL, t.relation, NULL, t.relation, w.n, w.examples, NULL,
+			NULL,
+			CASE WHEN w.n OPERATOR(pg_catalog.>) 0::pg_catalog.int8 THEN
+				pg_catalog.concat('SELECT * FROM ', own.name,
+					'.ptsort_wrong_rows(',
+					pg_catalog.quote_literal(
+						t.relation::pg_catalog.regclass::pg_catalog.text),
+					'::pg_catalog.regclass)')
+			END, t.orders
+		FROM tables t
+		CROSS JOIN own
+		CROSS JOIN LATERAL (
+			SELECT pg_catalog.count(*) AS n,
+				COALESCE(pg_catalog.array_agg(pg_catalog.concat(
+						r."table", ' ', r.ctid, ': ', r."constraint"))
+					FILTER (WHERE r.place OPERATOR(pg_catalog.<=) 3::pg_catalog.int8),
+					ARRAY[]::pg_catalog.text[]) AS examples
+			FROM (
+				SELECT f.*, pg_catalog.row_number() OVER () AS place
+				FROM ptsort_wrong_rows(t.relation::pg_catalog.regclass) f) r
+			) w
+		WHERE t.is_own
+		UNION ALL
+		-- "not sound": only a new file then proves that the order is right
+		SELECT 3, i.place, i.indexrelid, i.indexrelid, i.indrelid, NULL,
+			ARRAY[pg_catalog.concat('ptsort cannot check indexes of the access method ', i.amname)],
+			NULL, i.reindex, NULL, i.orders
+		FROM indexes i
+		WHERE changed_collations AND i.is_due AND NOT i.is_btree AND i.is_own
+		UNION ALL
+		SELECT 4, i.place, i.indexrelid, i.indexrelid, i.indrelid, NULL,
+			ARRAY[CASE WHEN l.is_busy
+				THEN 'invalid: another session works on the index or its table'
+				WHEN l.is_leftover
+				THEN 'invalid: a REINDEX CONCURRENTLY that failed left it behind'
+				ELSE 'invalid: a CREATE INDEX CONCURRENTLY or REINDEX CONCURRENTLY failed'
+				END],
+			NULL,
+			CASE WHEN l.is_busy THEN NULL
+				WHEN l.is_leftover THEN pg_catalog.concat(
+					'DROP INDEX CONCURRENTLY ', i.indexrelid::pg_catalog.regclass)
+				ELSE i.reindex END, NULL, NULL
+		FROM indexes i
+		CROSS JOIN LATERAL (
+			SELECT i.relname::pg_catalog.text OPERATOR(pg_catalog.~)
+					'_cc(new|old)\d*$'::pg_catalog.text AS is_leftover,
+				EXISTS (SELECT FROM pg_catalog.pg_locks l
+					WHERE l.relation OPERATOR(pg_catalog.=)
+							ANY (ARRAY[i.indexrelid, i.indrelid])
+						AND l.mode OPERATOR(pg_catalog.=)
+							'ShareUpdateExclusiveLock') AS is_busy) l
+		WHERE NOT i.indisvalid AND i.is_own
+		UNION ALL
+		SELECT 5, NULL, NULL, NULL, NULL,
+			CASE WHEN EXISTS (SELECT FROM counts c
+					WHERE c.what OPERATOR(pg_catalog.=) 'in tables of other owners'
+						AND c.n OPERATOR(pg_catalog.>) 0::pg_catalog.int8)
+					OR EXISTS (SELECT FROM tables t WHERE NOT t.is_own)
+				THEN NULL ELSE 0 END,
+			COALESCE(pg_catalog.array_agg(
+				pg_catalog.concat('left out: ', o.n, ' ', o.what)),
+				ARRAY['left out: nothing']),
+			NULL, NULL, NULL, NULL
+		FROM (
+			SELECT pg_catalog.concat(
+				CASE WHEN c.n OPERATOR(pg_catalog.=) 1::pg_catalog.int8
+					THEN 'index ' ELSE 'indexes ' END, c.what), c.n
+			FROM counts c
+			UNION ALL
+			SELECT 'tables of other owners, whose rows may be wrong',
+				pg_catalog.count(*)
+			FROM tables t WHERE NOT t.is_own) o (what, n)
+		WHERE o.n OPERATOR(pg_catalog.>) 0::pg_catalog.int8
+		HAVING changed_collations
+			OR pg_catalog.count(*) OPERATOR(pg_catalog.>) 0::pg_catalog.int8
+	)
+	SELECT r.indexrelid, r.indrelid, r.problems, r.details, r.elapsed_ms,
+		r.repair, r.wrong_rows
+	FROM rows r
+	CROSS JOIN own
+	CROSS JOIN LATERAL (
+		SELECT CASE WHEN own.records AND (r.problems IS NOT NULL
+				OR r.section OPERATOR(pg_catalog.=) 3)
+			THEN ptsort_record_check(r.relation, r.orders,
+				(r.problems OPERATOR(pg_catalog.=) 0::pg_catalog.int8) IS TRUE)
+			END AS done) record
+	ORDER BY r.section, r.place, r.relation;
+END;
+
+COMMENT ON FUNCTION
+	ptsort_check_all(pg_catalog.bool, pg_catalog.bool, pg_catalog.int4, pg_catalog.bool)
+	IS 'checks the btree indexes of this database, and shows how to repair them';
+
+-- A collation is remembered if its order did not change, or if all that depends
+-- on it is right in the present order.
+CREATE FUNCTION ptsort_remember_collations(
+	OUT "collation" pg_catalog.regcollation,
+	OUT remembered pg_catalog.bool,
+	OUT reason pg_catalog.text,
+	OUT refresh pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE SQL VOLATILE ROWS 10
+BEGIN ATOMIC
+	WITH doubts AS MATERIALIZED (
+		SELECT u."collation" AS oid, pg_catalog.count(DISTINCT u.relation) AS n,
+			(pg_catalog.min(u.relation))::pg_catalog.regclass AS example
+		FROM ptsort_collation_uses u
+		JOIN ptsort_order_proofs p
+			ON p.relation OPERATOR(pg_catalog.=) u.relation
+		WHERE NOT p.is_proved
+		GROUP BY u."collation"
+	), now AS MATERIALIZED (
+		SELECT s.*, n.nspname, c.collname, c.oid, d.n, d.example,
+			s.verdict OPERATOR(pg_catalog.=) 'same order'
+				OR d.n IS NULL AS is_right
+		FROM ptsort_collations() s
 		JOIN pg_catalog.pg_collation c
-			ON c.oid OPERATOR(pg_catalog.=) u."collation"::pg_catalog.oid
+			ON c.oid OPERATOR(pg_catalog.=) s."collation"::pg_catalog.oid
 		JOIN pg_catalog.pg_namespace n
 			ON n.oid OPERATOR(pg_catalog.=) c.collnamespace
-		WHERE ptsort_remember_collations.changed
-			OR u.verdict OPERATOR(pg_catalog.=) 'same order'
-			OR (u.digest_remembered IS NULL
-				AND (u.version_recorded OPERATOR(pg_catalog.=) u.version_now)
-					IS NOT FALSE)
+		LEFT JOIN doubts d ON d.oid OPERATOR(pg_catalog.=) c.oid
+	), new AS (
+		SELECT * FROM now WHERE now.is_right AND now.digest_now IS NOT NULL
 	), old AS (
 		DELETE FROM ptsort_collation_digests m USING new
 		WHERE m.schema_name OPERATOR(pg_catalog.=) new.nspname
@@ -639,18 +1121,44 @@ BEGIN ATOMIC
 			pg_catalog.getdatabaseencoding(), new.digest_now, new.version_now,
 			pg_catalog.now()
 		FROM new
-		RETURNING 1
+	), forgotten AS (
+		DELETE FROM ptsort_order_checks
+		WHERE NOT EXISTS (SELECT FROM now WHERE NOT now.is_right)
 	)
-	SELECT pg_catalog.count(*) FROM written;
+	SELECT now.oid::pg_catalog.regcollation,
+		now.is_right AND now.digest_now IS NOT NULL,
+		CASE
+			WHEN NOT now.is_right THEN pg_catalog.concat(
+				'the order is not known to be the same, and ', now.n,
+				CASE WHEN now.n OPERATOR(pg_catalog.=) 1::pg_catalog.int8
+					THEN ' index or table was neither checked nor rebuilt: '
+					ELSE ' indexes or tables were neither checked nor rebuilt, for example '
+				END, now.example)
+			WHEN now.digest_now IS NULL THEN 'ptsort has no digest of this collation'
+			WHEN now.verdict OPERATOR(pg_catalog.=) 'same order' THEN now.reason
+			WHEN EXISTS (SELECT FROM ptsort_collation_uses u
+					WHERE u."collation" OPERATOR(pg_catalog.=) now.oid)
+				THEN 'all that depends on it was checked or rebuilt'
+			ELSE 'no index or constraint depends on it' END,
+		CASE WHEN now.is_right AND now.version_recorded
+				OPERATOR(pg_catalog.<>) now.version_now THEN
+			CASE WHEN now.oid OPERATOR(pg_catalog.=)
+					'pg_catalog."default"'::pg_catalog.regcollation::pg_catalog.oid
+				THEN pg_catalog.concat('ALTER DATABASE ',
+					pg_catalog.quote_ident(pg_catalog.current_database()::pg_catalog.text),
+					' REFRESH COLLATION VERSION')
+				ELSE pg_catalog.concat('ALTER COLLATION ',
+					now.oid::pg_catalog.regcollation, ' REFRESH VERSION') END
+			END
+	FROM now
+	ORDER BY now.nspname, now.collname;
 END;
 
-REVOKE EXECUTE ON FUNCTION ptsort_remember_collations(pg_catalog.bool)
-	FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION ptsort_remember_collations(pg_catalog.bool)
-	TO pg_database_owner;
+REVOKE EXECUTE ON FUNCTION ptsort_remember_collations() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ptsort_remember_collations() TO pg_database_owner;
 
-COMMENT ON FUNCTION ptsort_remember_collations(pg_catalog.bool) IS
-	'remembers the digests of the collations that indexes and constraints use';
+COMMENT ON FUNCTION ptsort_remember_collations() IS
+	'remembers the digests of the collations in whose order all indexes are right';
 
 CREATE FUNCTION ptsort_set_limits(
 	pid pg_catalog.int4,
@@ -691,3 +1199,6 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
 
 COMMENT ON FUNCTION ptsort_progress() IS
 	'the index builds and copies of tables by ptsort that run now';
+
+-- Only what no existing index depends on, or what is known to be right.
+SELECT pg_catalog.count(*) FROM ptsort_remember_collations();
