@@ -65,6 +65,8 @@ CREATE TABLE public.orders AS SELECT i AS id, md5(i::text) AS customer, now() - 
 CREATE UNIQUE INDEX orders_customer_idx ON public.orders (customer);
 CREATE INDEX orders_customer_placed_at_idx ON public.orders (customer, placed_at);
 CREATE TABLE public.t AS SELECT i AS a, i AS b, i AS id FROM generate_series(1, 20000) AS i;
+CREATE TABLE public.parent (name text) PARTITION BY RANGE (name);
+CREATE TABLE public.parent_1 PARTITION OF public.parent FOR VALUES FROM ('a') TO ('m');
 CREATE TABLE public.roads AS SELECT point(i % 100, i) AS geom, i % 30 AS width FROM generate_series(1, 20000) AS i;
 CREATE INDEX roads_geom_idx ON public.roads USING gist (geom);
 GRANT SET ON PARAMETER allow_system_table_mods TO hostile;
@@ -116,7 +118,8 @@ my %calls = (
 	'ptsort_last_copy()' => '()',
 	'ptsort_last_sort()' => '()',
 	'ptsort_progress()' => '()',
-	'ptsort_remember_collations(boolean)' => '(true)',
+	'ptsort_record_check(oid,text,boolean)' => q{(1::pg_catalog.oid, 'x'::pg_catalog.text, true)},
+	'ptsort_remember_collations()' => '()',
 	'ptsort_set_limits(integer,text,text,text)' => q{(1::pg_catalog.int4, '1'::pg_catalog.text, '1'::pg_catalog.text, '1'::pg_catalog.text)},
 	'ptsort_wrong_rows(regclass)' => q{('public.hostile_checked'::pg_catalog.regclass)});
 my $members = q{SET search_path = pg_catalog;
