@@ -4,6 +4,8 @@
 # versions and digests tell ptsort about the past as pg_upgrade, REFRESH, musl and
 # older installations would.  Then the test runs the statements of the pages,
 # and compares all indexes and rows with the new order.
+#
+# Depends on the version: expressions in the catalogs, and versions of collations
 use strict;
 use warnings;
 use FindBin;
