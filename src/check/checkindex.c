@@ -433,7 +433,7 @@ confirm_suspects(Checker *self)
 				(errmsg("ptsort_check() did not look again at %lld entries of index \"%s\" that seemed to have no row",
 						(long long) dropped,
 						RelationGetRelationName(self->index.index)),
-				 errhint("Vacuum may have removed their rows. Repeat the check while no vacuum runs.")));
+				 errhint("If the check found problems, repair the index. Otherwise vacuum may have removed the rows: repeat the check while no vacuum runs.")));
 }
 
 static void

@@ -298,7 +298,8 @@ is_excluded(CheckIndex *self, uint64 tid)
 {
 	bool		excluded = false;
 
-	if (self->index_info->ii_Predicate != NIL)
+	if (self->index_info->ii_Predicate != NIL &&
+		checkread_table(self, (BlockNumber) (tid >> 16)))
 		(void) form_entry(self, tid, &excluded);
 	return excluded;
 }
@@ -346,10 +347,10 @@ compare_group(CheckIndex *self, void *arg)
 			has_entry = true;
 		else if (has_row)
 			add_suspect(self, group->tid, entry, false, true);
-		else if (is_excluded(self, group->tid))
-			add_suspect(self, group->tid, entry, false, true);
 		else if (!checkrows_has_row(self, group->tid))
 			add_suspect(self, group->tid, entry, false, false);
+		else if (is_excluded(self, group->tid))
+			add_suspect(self, group->tid, entry, false, true);
 	}
 	if (has_row && !has_entry)
 		find_entry(self, group->tid);

@@ -4,7 +4,7 @@
  *	  The SQL function ptsort_wrong_rows().
  *
  * If the order of a collation or a function changes, rows of a table may break
- * its constraints, and nothing in the server looks at them again.  So the
+ * its constraints, and the server never checks old rows again.  So the
  * function evaluates the constraints for the rows that the snapshot sees, as
  * ExecConstraints(), ExecPartitionCheck() and domain_check() do for new rows.
  *
@@ -111,21 +111,10 @@ find_rules(Relation table, EState *estate)
 	return rules;
 }
 
-/* True if the row in a context meets a rule. */
-static bool
-is_met(const RowRule *rule, ExprContext *context)
-{
-	if (rule->column > 0)
-		context->domainValue_datum =
-			slot_getattr(context->ecxt_scantuple, rule->column,
-						 &context->domainValue_isNull);
-	return ExecCheck(rule->check, context);
-}
-
-/* RowSearch: argument of check_rows. */
+/* RowSearch: argument of check_table. */
 typedef struct RowSearch
 {
-	Relation	table;
+	Oid			table_id;
 	ReturnSetInfo *result;
 } RowSearch;
 
@@ -134,7 +123,7 @@ static void
 put_row(const RowSearch *search, ItemPointer tid, const char *constraint)
 {
 	Datum		values[] = {
-		RelationGetRelid(search->table),
+		ObjectIdGetDatum(search->table_id),
 		PointerGetDatum(tid),
 		CStringGetTextDatum(constraint)
 	};
@@ -144,12 +133,10 @@ put_row(const RowSearch *search, ItemPointer tid, const char *constraint)
 						 values, isnull);
 }
 
-/* CheckManyStep: look at all rows of a table, as its owner. */
+/* Look at all rows of a table, as its owner. */
 static void
-check_rows(void *arg)
+check_rows(const RowSearch *search, Relation table)
 {
-	const RowSearch *search = arg;
-	Relation	table = search->table;
 	EState	   *estate = CreateExecutorState();
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 	ExprContext *context = GetPerTupleExprContext(estate);
@@ -166,8 +153,16 @@ check_rows(void *arg)
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
 		foreach(cell, rules)
-			if (!is_met(lfirst(cell), context))
-			put_row(search, &row->tts_tid, ((RowRule *) lfirst(cell))->name);
+		{
+			const RowRule *rule = lfirst(cell);
+
+			if (rule->column > 0)
+				context->domainValue_datum =
+					slot_getattr(row, rule->column,
+								 &context->domainValue_isNull);
+			if (!ExecCheck(rule->check, context))
+				put_row(search, &row->tts_tid, rule->name);
+		}
 		MemoryContextSwitchTo(estate->es_query_cxt);
 		ResetExprContext(context);
 	}
@@ -177,49 +172,53 @@ check_rows(void *arg)
 	FreeExecutorState(estate);
 }
 
-/*
- * Look at a table, unless it has no rows of its own.  An error in it does not
- * end the search in other tables.
- */
+/* CheckManyStep: look at a table, unless it does not exist any more. */
 static void
-check_table(Oid table_id, ReturnSetInfo *result)
+check_table(void *arg)
 {
-	RowSearch	search = {table_open(table_id, AccessShareLock), result};
-	CheckSlot	slot;
+	const RowSearch *search = arg;
+	Relation	table = try_table_open(search->table_id, AccessShareLock);
 	OwnerSwitch caller;
 
-	owner_enter(&caller, search.table);
-	if (search.table->rd_rel->relkind == RELKIND_RELATION)
-	{
-		if (!pt_may_maintain(table_id, caller.user))
-			aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE,
-						   RelationGetRelationName(search.table));
-		checkmany_slot(&slot, table_id);
-		if (!checkmany_guard(check_rows, &search, &slot))
-			put_row(&search, NULL, psprintf("not checked: %s",
-											slot.report.findings[0].message));
-	}
+	if (table == NULL)
+		return;
+	owner_enter(&caller, table);
+	check_rows(search, table);
 	owner_leave(&caller);
-	table_close(search.table, NoLock);
+	table_close(table, NoLock);
 }
 
+/* An error of one table does not end the search in others. */
 Datum
 ptsort_wrong_rows(PG_FUNCTION_ARGS)
 {
 	Oid			table_id = PG_GETARG_OID(0);
-	Relation	table = table_open(table_id, AccessShareLock);
-	char		kind = table->rd_rel->relkind;
+	char		kind = get_rel_relkind(table_id);
 	ListCell   *cell;
 
-	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
+	if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE &&
+		kind != '\0')
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a table",
-						RelationGetRelationName(table))));
-	table_close(table, NoLock);
+				 errmsg("\"%s\" is not a table", get_rel_name(table_id))));
 	InitMaterializedSRF(fcinfo, 0);
-	foreach(cell, kind == RELKIND_RELATION ? list_make1_oid(table_id) :
-			find_all_inheritors(table_id, AccessShareLock, NULL))
-		check_table(lfirst_oid(cell), (ReturnSetInfo *) fcinfo->resultinfo);
+	foreach(cell, kind == RELKIND_PARTITIONED_TABLE ?
+			find_all_inheritors(table_id, NoLock, NULL) :
+			list_make1_oid(table_id))
+	{
+		Oid			leaf = lfirst_oid(cell);
+		RowSearch	search = {leaf, (ReturnSetInfo *) fcinfo->resultinfo};
+		CheckSlot	slot;
+
+		if (get_rel_relkind(leaf) != RELKIND_RELATION)
+			continue;
+		if (!pt_may_maintain(leaf, GetUserId()))
+			aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE,
+						   get_rel_name(leaf));
+		checkmany_slot(&slot, leaf);
+		if (!checkmany_guard(check_table, &search, &slot))
+			put_row(&search, NULL, psprintf("not checked: %s",
+											slot.report.findings[0].message));
+	}
 	return (Datum) 0;
 }
