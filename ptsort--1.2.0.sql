@@ -178,14 +178,15 @@ CREATE TABLE ptsort_collation_digests (
 	encoding pg_catalog.name NOT NULL,
 	digest pg_catalog.name,
 	version pg_catalog.name,
-	remembered pg_catalog.timestamptz NOT NULL
+	remembered pg_catalog.timestamptz NOT NULL,
+	seen pg_catalog.name		-- another digest that a check met since
 );
 
 COMMENT ON TABLE ptsort_collation_digests IS
 	'what ptsort_remember_collations() remembers';
 
 GRANT SELECT ON ptsort_collation_digests TO PUBLIC;
-GRANT INSERT, DELETE ON ptsort_collation_digests TO pg_database_owner;
+GRANT INSERT, UPDATE, DELETE ON ptsort_collation_digests TO pg_database_owner;
 
 SELECT pg_catalog.pg_extension_config_dump('ptsort_collation_digests', '');
 
@@ -385,15 +386,47 @@ WITH RECURSIVE indexes AS (
 		AND i.indisvalid
 		AND c.relkind OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
 		AND c.relpersistence OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
+), checks AS (
+	-- Expressions that decide whether a table may hold a row: of partition keys,
+	-- constraints, domains, and of virtual columns in these (since 18)
+	SELECT p.partrelid AS relation, 0::pg_catalog.oid AS domain,
+		p.partexprs::pg_catalog.text AS tree, true AS is_bound
+	FROM pg_catalog.pg_partitioned_table p
+	UNION ALL
+	SELECT s.conrelid, s.contypid, s.conbin::pg_catalog.text, false
+	FROM pg_catalog.pg_constraint s
+	WHERE s.contype OPERATOR(pg_catalog.=) 'c'::pg_catalog."char"
+		AND s.convalidated
+		AND s.oid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
+	UNION ALL
+	SELECT d.adrelid, 0::pg_catalog.oid, d.adbin::pg_catalog.text, false
+	FROM pg_catalog.pg_attrdef d
+	JOIN pg_catalog.pg_attribute a
+		ON a.attrelid OPERATOR(pg_catalog.=) d.adrelid
+		AND a.attnum OPERATOR(pg_catalog.=) d.adnum
+	WHERE a.attgenerated OPERATOR(pg_catalog.=) 'v'::pg_catalog."char"
+), types AS (
+	SELECT DISTINCT m.found[1]::pg_catalog.oid AS type
+	FROM (
+		SELECT i.tree FROM indexes i
+		UNION ALL
+		SELECT c.tree FROM checks c) t
+	CROSS JOIN LATERAL pg_catalog.regexp_matches(t.tree,
+		':[a-z_]*type(?:[iI]d)? (\d+)'::pg_catalog.text,
+		'g'::pg_catalog.text) AS m (found)
 ), parts AS (
-	-- The types inside of the types of columns, and their collations.
-	-- "direct": a domain and what it is made of, not an element or attribute
-	SELECT DISTINCT a.atttypid AS type, a.atttypid AS part,
-		0::pg_catalog.oid AS used, true AS direct
-	FROM pg_catalog.pg_attribute a
-	WHERE a.attrelid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
-		AND a.attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2
-		AND NOT a.attisdropped
+	-- The types inside of the types of columns and of expressions, and their
+	-- collations.  "direct": a domain and what it is made of, not an element or
+	-- attribute
+	SELECT t.type, t.type AS part, 0::pg_catalog.oid AS used, true AS direct
+	FROM (
+		SELECT a.atttypid
+		FROM pg_catalog.pg_attribute a
+		WHERE a.attrelid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
+			AND a.attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2
+			AND NOT a.attisdropped
+		UNION
+		SELECT t.type FROM types t) t (type)
 	UNION
 	SELECT p.type, e.part, e.used, p.direct AND e.direct
 	FROM parts p
@@ -440,39 +473,30 @@ WITH RECURSIVE indexes AS (
 	-- The tables that rows may not belong to: of partitions, the topmost
 	SELECT COALESCE(pg_catalog.pg_partition_root(
 			t.relation::pg_catalog.regclass)::pg_catalog.oid, t.relation)
-			AS relation, t.columns_of, t.columns, t.tree, t.is_bound
+			AS relation, t.tree, t.is_bound
 	FROM (
-		SELECT p.partrelid, p.partrelid, p.partattrs::pg_catalog.int2[],
-			p.partexprs::pg_catalog.text, true
-		FROM pg_catalog.pg_partitioned_table p
+		SELECT c.relation, c.tree, c.is_bound
+		FROM checks c
+		WHERE c.domain OPERATOR(pg_catalog.=) 0::pg_catalog.oid
 		UNION ALL
-		SELECT s.conrelid, s.conrelid, s.conkey, s.conbin::pg_catalog.text,
-			false
-		FROM pg_catalog.pg_constraint s
-		WHERE s.contype OPERATOR(pg_catalog.=) 'c'::pg_catalog."char"
-			AND s.convalidated
-			AND s.conrelid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
-		UNION ALL
-		SELECT a.attrelid, a.attrelid, ARRAY[a.attnum],
-			s.conbin::pg_catalog.text, false
-		FROM pg_catalog.pg_constraint s
-		JOIN parts p ON p.part OPERATOR(pg_catalog.=) s.contypid AND p.direct
+		SELECT a.attrelid, c.tree, false
+		FROM checks c
+		JOIN parts p ON p.part OPERATOR(pg_catalog.=) c.domain AND p.direct
 		JOIN pg_catalog.pg_attribute a
 			ON a.atttypid OPERATOR(pg_catalog.=) p.type
 			AND a.attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2
 			AND NOT a.attisdropped
-		WHERE s.contype OPERATOR(pg_catalog.=) 'c'::pg_catalog."char"
-			AND s.convalidated
-			AND s.contypid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
-	) t (relation, columns_of, columns, tree, is_bound)
+		WHERE c.domain OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
+	) t
 	JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.relation
 	WHERE c.relkind OPERATOR(pg_catalog.=)
 			ANY (ARRAY['r', 'p']::pg_catalog."char"[])
 		AND c.relpersistence OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
 ), trees AS (
-	SELECT i.relation, 'expression' AS what, i.tree FROM indexes i
+	SELECT i.relation, 'expression' AS what, i.tree, false AS is_bound
+	FROM indexes i
 	UNION ALL
-	SELECT t.relation, 'rows', t.tree FROM tables t
+	SELECT t.relation, 'rows', t.tree, t.is_bound FROM tables t
 ), uses (relation, used, what, by_equality) AS (
 	-- Keys of indexes, except in operator classes that compare bytes, and except
 	-- GIN's of jsonb, and GIN's and pg_trgm's of parts of strings
@@ -503,8 +527,10 @@ WITH RECURSIVE indexes AS (
 		WHERE t.type OPERATOR(pg_catalog.=)
 			ANY (ARRAY[a.atttypid, b.atttypid])
 	) u (used)
-	WHERE f.opfname OPERATOR(pg_catalog.<>) ALL (ARRAY['text_pattern_ops',
-			'bpchar_pattern_ops', 'record_image_ops']::pg_catalog.name[])
+	WHERE NOT (f.opfname OPERATOR(pg_catalog.=) ANY (ARRAY['text_pattern_ops',
+				'bpchar_pattern_ops', 'record_image_ops']::pg_catalog.name[])
+			AND f.opfnamespace OPERATOR(pg_catalog.=)
+				'pg_catalog'::pg_catalog.regnamespace::pg_catalog.oid)
 		AND o.opcname OPERATOR(pg_catalog.<>) 'gist_trgm_ops'::pg_catalog.name
 		AND NOT (i.amname OPERATOR(pg_catalog.=) 'spgist'::pg_catalog.name
 			AND f.opfname OPERATOR(pg_catalog.=) 'text_ops'::pg_catalog.name)
@@ -512,7 +538,8 @@ WITH RECURSIVE indexes AS (
 			AND (f.opfname OPERATOR(pg_catalog.=)
 				ANY (ARRAY['jsonb_ops', 'jsonb_path_ops']::pg_catalog.name[])
 			OR (s.typtype OPERATOR(pg_catalog.<>) 'p'::pg_catalog."char"
-				AND s.typcollation OPERATOR(pg_catalog.=) 0::pg_catalog.oid)))
+				AND s.typcollation OPERATOR(pg_catalog.=) 0::pg_catalog.oid)
+				IS TRUE))
 	UNION ALL
 	-- Expressions.  texteq, textne, bpchareq and bpcharne compare bytes.
 	SELECT t.relation, s.used::pg_catalog.oid, t.what,
@@ -533,32 +560,29 @@ WITH RECURSIVE indexes AS (
 	WHERE t.tree OPERATOR(pg_catalog.~)
 		':(op)?funcid (4039|404[0124]) '::pg_catalog.text
 	UNION ALL
-	-- Columns of composite types and ranges: expressions do not show what
-	-- their operators compare.
-	SELECT i.relation, t.used, 'expression', false
-	FROM indexes i
-	JOIN pg_catalog.pg_depend d
-		ON d.objid OPERATOR(pg_catalog.=) i.relation
-	JOIN pg_catalog.pg_attribute a
-		ON a.attrelid OPERATOR(pg_catalog.=) d.refobjid
-		AND a.attnum::pg_catalog.int4 OPERATOR(pg_catalog.=) d.refobjsubid
-	JOIN inside t ON t.type OPERATOR(pg_catalog.=) a.atttypid
-	WHERE i.tree OPERATOR(pg_catalog.<>) ''
-		AND d.classid OPERATOR(pg_catalog.=)
-			'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
-		AND d.refclassid OPERATOR(pg_catalog.=) d.classid
-		AND a.attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2
-		AND t.type OPERATOR(pg_catalog.<>)
+	-- Composite types, ranges, arrays and their like: expressions do not show what
+	-- their operators compare.  Of jsonb, comparisons without a function count.
+	SELECT t.relation, i.used, t.what, false
+	FROM trees t
+	CROSS JOIN LATERAL pg_catalog.regexp_matches(t.tree,
+		':[a-z_]*type(?:[iI]d)? (\d+)'::pg_catalog.text,
+		'g'::pg_catalog.text) AS m (found)
+	JOIN inside i
+		ON i.type OPERATOR(pg_catalog.=) m.found[1]::pg_catalog.oid
+	WHERE t.is_bound
+		OR i.type OPERATOR(pg_catalog.<>)
 			'pg_catalog.jsonb'::pg_catalog.regtype::pg_catalog.oid
+		OR t.tree OPERATOR(pg_catalog.~)
+			'{(ROWCOMPARE|MINMAX)'::pg_catalog.text
 	UNION ALL
-	SELECT s.relation, t.used, 'rows', false
-	FROM tables s
+	SELECT COALESCE(pg_catalog.pg_partition_root(
+			p.partrelid::pg_catalog.regclass)::pg_catalog.oid, p.partrelid),
+		i.used, 'rows', false
+	FROM pg_catalog.pg_partitioned_table p
 	JOIN pg_catalog.pg_attribute a
-		ON a.attrelid OPERATOR(pg_catalog.=) s.columns_of
-		AND a.attnum OPERATOR(pg_catalog.=) ANY (s.columns)
-	JOIN inside t ON t.type OPERATOR(pg_catalog.=) a.atttypid
-	WHERE s.is_bound OR t.type OPERATOR(pg_catalog.<>)
-			'pg_catalog.jsonb'::pg_catalog.regtype::pg_catalog.oid
+		ON a.attrelid OPERATOR(pg_catalog.=) p.partrelid
+		AND a.attnum OPERATOR(pg_catalog.=) ANY (p.partattrs::pg_catalog.int2[])
+	JOIN inside i ON i.type OPERATOR(pg_catalog.=) a.atttypid
 	UNION ALL
 	-- Bounds of partitions; partitions by list and hash compare equality.
 	SELECT COALESCE(pg_catalog.pg_partition_root(
@@ -623,10 +647,6 @@ BEGIN ATOMIC
 				ELSE pg_catalog.to_jsonb(c) END AS "row",
 			CASE WHEN used_default.it THEN d.datcollversion
 				ELSE c.collversion END AS recorded,
-			-- A new initdb records the version of its own time for the
-			-- server's collations.
-			used_default.it OR c.oid OPERATOR(pg_catalog.>=)
-				16384::pg_catalog.oid AS is_older_record,
 			CASE WHEN used_default.it
 				THEN pg_catalog.pg_database_collation_actual_version(d.oid)
 				ELSE pg_catalog.pg_collation_actual_version(c.oid) END AS now
@@ -680,7 +700,7 @@ BEGIN ATOMIC
 		s.indexes
 	FROM digests s
 	LEFT JOIN LATERAL (
-		SELECT m.digest::pg_catalog.text
+		SELECT m.digest::pg_catalog.text, m.seen::pg_catalog.text
 		FROM ptsort_collation_digests m
 		WHERE m.schema_name OPERATOR(pg_catalog.=) s.nspname
 			AND m.collation_name OPERATOR(pg_catalog.=) s.collname
@@ -692,11 +712,7 @@ BEGIN ATOMIC
 	-- Another digest than that of the present release means that the machine's
 	-- locale is not the release's.  Then it may never have been.
 	LEFT JOIN LATERAL (
-		SELECT o.digest::pg_catalog.text,
-			NOT EXISTS (
-				SELECT FROM releases a
-				WHERE a.locale OPERATOR(pg_catalog.=) o.locale
-					AND a.digest OPERATOR(pg_catalog.<>) o.digest) AS never_changed
+		SELECT o.digest::pg_catalog.text
 		FROM releases o
 		LEFT JOIN releases n
 			ON n.locale OPERATOR(pg_catalog.=) o.locale
@@ -718,30 +734,27 @@ BEGIN ATOMIC
 				OR (s.provider_name OPERATOR(pg_catalog.=) 'libc'
 					AND s.locale OPERATOR(pg_catalog.=)
 						ANY (ARRAY['C', 'POSIX']::pg_catalog.text[]))
-				THEN ARRAY['same order', 'it orders strings by their bytes, always']
+				THEN ARRAY['same order', 'this collation always orders strings by their bytes']
 			WHEN s.digest IS NULL
 				THEN ARRAY['unknown', 'ptsort has no digest of this collation']
 			WHEN r.digest OPERATOR(pg_catalog.=) s.digest
-				THEN ARRAY['same order', 'the digest is the remembered one']
+				AND r.seen OPERATOR(pg_catalog.<>) s.digest
+				THEN ARRAY['unknown', 'the digest is the one that ptsort remembers, but a check met another order since']
+			WHEN r.digest OPERATOR(pg_catalog.=) s.digest
+				THEN ARRAY['same order', 'the digest is the one that ptsort remembers']
 			-- Another version of ICU's collation may have the same order.
 			WHEN r.digest IS NOT NULL
 				AND s.provider_name OPERATOR(pg_catalog.=) 'icu'
-				THEN ARRAY['unknown', 'ICU states another version than that of the remembered digest']
+				THEN ARRAY['unknown', 'ICU states another version than when ptsort remembered the digest']
 			WHEN r.digest IS NOT NULL
-				THEN ARRAY['changed', 'the digest is not the remembered one']
+				THEN ARRAY['changed', 'the digest is not the one that ptsort remembers']
 			WHEN k.digest OPERATOR(pg_catalog.<>) s.digest
 				THEN ARRAY['changed', 'the recorded release has another order']
 			WHEN s.recorded IS NULL
-				THEN ARRAY['unknown', 'nothing is remembered, and the server records no version']
-			WHEN s.recorded OPERATOR(pg_catalog.=) s.now
-				THEN ARRAY['unknown', 'nothing is remembered, and the recorded version may be newer than the indexes: initdb, pg_upgrade and REFRESH record the present one']
-			WHEN k.digest IS NULL
-				THEN ARRAY['unknown', 'nothing is remembered, and ptsort does not know the order of the recorded version']
-			WHEN NOT s.is_older_record
-				THEN ARRAY['unknown', 'nothing is remembered, and the recorded version may be newer than the indexes: initdb and pg_upgrade record it']
-			WHEN NOT k.never_changed
-				THEN ARRAY['unknown', 'nothing is remembered, and another release has another order']
-			ELSE ARRAY['same order', 'the recorded release has this order, and no release has another one']
+				THEN ARRAY['unknown', 'ptsort remembers no digest, and the server records no version']
+			-- initdb, pg_upgrade and REFRESH record the version of their own time,
+			-- and CREATE DATABASE does so for pg_upgrade from 14 and older.
+			ELSE ARRAY['unknown', 'ptsort remembers no digest, and the indexes may be older than the recorded version']
 			END) c (answer)
 	CROSS JOIN LATERAL (
 		SELECT c.answer[1], c.answer[2]) v (verdict, reason)
@@ -752,21 +765,20 @@ COMMENT ON FUNCTION ptsort_collations() IS
 	'the collations that a database uses, and whether their order changed';
 
 -- The last check of each index and table that depends on the order of a
--- collation.  "orders" is a digest of the orders at that time.  Another file than
--- at that time means that somebody rebuilt the index since, in the same orders
--- if "orders" is still right.
+-- collation.  "orders" is a digest of the orders at that time, and of the
+-- partitions.  The row counts as long as the server runs: an order changes only
+-- with a new start.  Another file means that somebody rebuilt the index since.
 CREATE TABLE ptsort_order_checks (
-	schema_name pg_catalog.name NOT NULL,
+	relation pg_catalog.oid NOT NULL,
 	relation_name pg_catalog.name NOT NULL,
-	file pg_catalog.oid,
+	"table" pg_catalog.oid,
 	orders pg_catalog.name NOT NULL,
 	is_sound pg_catalog.bool NOT NULL,
+	file pg_catalog.oid,
+	tablespace pg_catalog.oid NOT NULL,
+	server_start pg_catalog.timestamptz NOT NULL,
 	checked pg_catalog.timestamptz NOT NULL
 );
-
--- Not unique: two sessions may check the same index.
-CREATE INDEX ptsort_order_checks_idx
-	ON ptsort_order_checks (schema_name, relation_name);
 
 COMMENT ON TABLE ptsort_order_checks IS
 	'the indexes and tables that ptsort_check_all() checked after an order changed';
@@ -774,19 +786,20 @@ COMMENT ON TABLE ptsort_order_checks IS
 GRANT SELECT ON ptsort_order_checks TO PUBLIC;
 GRANT INSERT, DELETE ON ptsort_order_checks TO pg_database_owner;
 
--- Is an index or table right in the present orders?  "proved": ptsort checked it
--- in these orders and found nothing, or somebody rebuilt the index since.
+-- "is_proved" is true if the index or table is right in the present orders:
+-- ptsort checked it in these orders, and found nothing.  An index that ptsort
+-- cannot check must have another file, in the same tablespace: SET TABLESPACE
+-- copies a file.  REINDEX CONCURRENTLY also gives it another OID.  Two sessions may
+-- check an index; the last check counts.
 CREATE VIEW ptsort_order_proofs AS
-SELECT r.relation, c.relkind, n.nspname, c.relname, r.needs_rows,
-	r.is_doubtful, r.orders,
-	EXISTS (
-		SELECT FROM ptsort_order_checks k
-		WHERE k.schema_name OPERATOR(pg_catalog.=) n.nspname
-			AND k.relation_name OPERATOR(pg_catalog.=) c.relname
-			AND k.orders::pg_catalog.text OPERATOR(pg_catalog.=) r.orders
-			AND (k.is_sound OR k.file OPERATOR(pg_catalog.<>)
-				pg_catalog.pg_relation_filenode(
-					r.relation::pg_catalog.regclass))) AS is_proved
+SELECT r.relation, c.relkind, c.relpersistence, r.needs_rows, r.is_doubtful,
+	o.orders,
+	((k.orders::pg_catalog.text OPERATOR(pg_catalog.=) o.orders AND k.is_sound)
+		OR (f.orders::pg_catalog.text OPERATOR(pg_catalog.=) o.orders
+			AND a.amname OPERATOR(pg_catalog.<>) 'btree'::pg_catalog.name
+			AND f.tablespace OPERATOR(pg_catalog.=) c.reltablespace
+			AND f.file OPERATOR(pg_catalog.<>) pg_catalog.pg_relation_filenode(
+				r.relation::pg_catalog.regclass))) IS TRUE AS is_proved
 FROM (
 	SELECT u.relation,
 		pg_catalog.bool_or(u.what OPERATOR(pg_catalog.=) 'expression')
@@ -795,17 +808,43 @@ FROM (
 			AS is_doubtful,
 		CASE WHEN pg_catalog.bool_and(COALESCE(s.digest_now, s.version_now)
 				IS NOT NULL)
-			THEN pg_catalog.md5(pg_catalog.string_agg(
+			THEN pg_catalog.string_agg(
 				COALESCE(s.digest_now, s.version_now), ' '
-				ORDER BY COALESCE(s.digest_now, s.version_now) COLLATE pg_catalog."C"))
+				ORDER BY COALESCE(s.digest_now, s.version_now) COLLATE pg_catalog."C")
 			END AS orders
 	FROM ptsort_collation_uses u
 	JOIN ptsort_collations() s
 		ON s."collation"::pg_catalog.oid OPERATOR(pg_catalog.=) u."collation"
 	GROUP BY u.relation) r
 JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.relation
-JOIN pg_catalog.pg_namespace n
-	ON n.oid OPERATOR(pg_catalog.=) c.relnamespace;
+LEFT JOIN pg_catalog.pg_am a ON a.oid OPERATOR(pg_catalog.=) c.relam
+LEFT JOIN (
+	SELECT pg_catalog.pg_partition_root(
+			h.inhrelid::pg_catalog.regclass)::pg_catalog.oid AS root,
+		pg_catalog.string_agg(h.inhrelid::pg_catalog.text, ' '
+			ORDER BY h.inhrelid) AS partitions
+	FROM pg_catalog.pg_inherits h GROUP BY 1) p
+	ON p.root OPERATOR(pg_catalog.=) r.relation
+CROSS JOIN LATERAL (
+	SELECT pg_catalog.md5(r.orders OPERATOR(pg_catalog.||)
+		COALESCE(p.partitions, ''))) o (orders)
+LEFT JOIN (
+	SELECT DISTINCT ON (l.relation) l.*
+	FROM ptsort_order_checks l
+	WHERE l.server_start OPERATOR(pg_catalog.=)
+		pg_catalog.pg_postmaster_start_time()
+	ORDER BY l.relation, l.checked DESC) k
+	ON k.relation OPERATOR(pg_catalog.=) r.relation
+LEFT JOIN pg_catalog.pg_index i
+	ON i.indexrelid OPERATOR(pg_catalog.=) r.relation
+LEFT JOIN (
+	SELECT DISTINCT ON (l."table", l.relation_name) l.*
+	FROM ptsort_order_checks l
+	WHERE l.server_start OPERATOR(pg_catalog.=)
+		pg_catalog.pg_postmaster_start_time()
+	ORDER BY l."table", l.relation_name, l.checked DESC) f
+	ON f."table" OPERATOR(pg_catalog.=) i.indrelid
+	AND f.relation_name OPERATOR(pg_catalog.=) c.relname;
 
 COMMENT ON VIEW ptsort_order_proofs IS
 	'which indexes and tables are right in the present orders of their collations';
@@ -813,36 +852,54 @@ COMMENT ON VIEW ptsort_order_proofs IS
 GRANT SELECT ON ptsort_order_proofs TO PUBLIC;
 
 -- ptsort_check_all() calls this function.  Only roles that may write to the table
--- may call it.
-CREATE FUNCTION ptsort_record_check(
-	relation pg_catalog.oid,
-	orders pg_catalog.text,
-	is_sound pg_catalog.bool)
+-- may call it.  An element without orders is not recorded.
+CREATE FUNCTION ptsort_record_checks(
+	relations pg_catalog.oid[],
+	orders pg_catalog.text[],
+	are_sound pg_catalog.bool[])
 RETURNS pg_catalog.void
 LANGUAGE sql VOLATILE STRICT
 BEGIN ATOMIC
 	DELETE FROM ptsort_order_checks k
-	USING pg_catalog.pg_class c
-	JOIN pg_catalog.pg_namespace n
-		ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-	WHERE c.oid OPERATOR(pg_catalog.=) ptsort_record_check.relation
-		AND k.schema_name OPERATOR(pg_catalog.=) n.nspname
-		AND k.relation_name OPERATOR(pg_catalog.=) c.relname;
-	INSERT INTO ptsort_order_checks
-		(schema_name, relation_name, file, orders, is_sound, checked)
-	SELECT n.nspname, c.relname,
+	WHERE k.relation OPERATOR(pg_catalog.=) ANY (ptsort_record_checks.relations)
+		OR k.server_start OPERATOR(pg_catalog.<>)
+			pg_catalog.pg_postmaster_start_time();
+	INSERT INTO ptsort_order_checks (relation, relation_name, "table", orders,
+		is_sound, file, tablespace, server_start, checked)
+	SELECT c.oid, c.relname, i.indrelid, r.orders, r.is_sound,
 		pg_catalog.pg_relation_filenode(c.oid::pg_catalog.regclass),
-		ptsort_record_check.orders, ptsort_record_check.is_sound,
-		pg_catalog.now()
-	FROM pg_catalog.pg_class c
+		c.reltablespace, pg_catalog.pg_postmaster_start_time(),
+		pg_catalog.clock_timestamp()
+	FROM ROWS FROM (
+		pg_catalog.unnest(ptsort_record_checks.relations),
+		pg_catalog.unnest(ptsort_record_checks.orders),
+		pg_catalog.unnest(ptsort_record_checks.are_sound))
+		AS r (relation, orders, is_sound)
+	JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.relation
+	LEFT JOIN pg_catalog.pg_index i
+		ON i.indexrelid OPERATOR(pg_catalog.=) c.oid
+	WHERE r.orders IS NOT NULL;
+	-- Indexes may be rebuilt in this order from now on.
+	UPDATE ptsort_collation_digests m
+	SET seen = s.digest_now
+	FROM ptsort_collations() s
+	JOIN pg_catalog.pg_collation c
+		ON c.oid OPERATOR(pg_catalog.=) s."collation"::pg_catalog.oid
 	JOIN pg_catalog.pg_namespace n
-		ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-	WHERE c.oid OPERATOR(pg_catalog.=) ptsort_record_check.relation;
+		ON n.oid OPERATOR(pg_catalog.=) c.collnamespace
+	WHERE m.schema_name OPERATOR(pg_catalog.=) n.nspname
+		AND m.collation_name OPERATOR(pg_catalog.=) c.collname
+		AND m.provider OPERATOR(pg_catalog.=) s.provider
+		AND m.locale::pg_catalog.text OPERATOR(pg_catalog.=) s.locale
+		AND m.encoding OPERATOR(pg_catalog.=) pg_catalog.getdatabaseencoding()
+		AND m.digest::pg_catalog.text OPERATOR(pg_catalog.<>) s.digest_now
+		AND (m.seen::pg_catalog.text OPERATOR(pg_catalog.=) s.digest_now)
+			IS NOT TRUE;
 END;
 
 COMMENT ON FUNCTION
-	ptsort_record_check(pg_catalog.oid, pg_catalog.text, pg_catalog.bool)
-	IS 'records that ptsort_check_all() checked an index or table';
+	ptsort_record_checks(pg_catalog.oid[], pg_catalog.text[], pg_catalog.bool[])
+	IS 'records what ptsort_check_all() checked';
 
 -- "sections" of the result: indexes that ptsort checks, tables with rows that
 -- may be wrong, indexes that it cannot check, and what it left out.
@@ -889,6 +946,10 @@ BEGIN ATOMIC
 					OR n.nspname OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.name
 				THEN '' ELSE 'CONCURRENTLY ' END,
 				i.indexrelid::pg_catalog.regclass) AS reindex,
+			pg_catalog.concat('SELECT * FROM ', own.name, '.ptsort_duplicates(',
+				pg_catalog.quote_literal(
+					i.indexrelid::pg_catalog.regclass::pg_catalog.text),
+				'::pg_catalog.regclass)') AS duplicates,
 			-- pg_relation_size() would lock the index
 			pg_catalog.row_number() OVER (ORDER BY c.relpages DESC, c.oid) AS place
 		FROM pg_catalog.pg_index i
@@ -899,6 +960,7 @@ BEGIN ATOMIC
 		JOIN pg_catalog.pg_am a ON a.oid OPERATOR(pg_catalog.=) c.relam
 		LEFT JOIN proofs p
 			ON p.relation OPERATOR(pg_catalog.=) i.indexrelid
+		CROSS JOIN own
 		WHERE c.relkind OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
 			AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace)
 			AND NOT (c.relpersistence OPERATOR(pg_catalog.=) 'u'::pg_catalog."char"
@@ -936,8 +998,10 @@ BEGIN ATOMIC
 			ON c.oid OPERATOR(pg_catalog.=) p.relation
 		WHERE changed_collations AND p.is_doubtful AND NOT p.is_proved
 			AND p.relkind OPERATOR(pg_catalog.<>) 'i'::pg_catalog."char"
+			AND NOT (p.relpersistence OPERATOR(pg_catalog.=) 'u'::pg_catalog."char"
+				AND pg_catalog.pg_is_in_recovery())
 	), counts (what, n) AS (
-		SELECT 'in tables of other owners',
+		SELECT 'on tables of other owners',
 			(SELECT pg_catalog.count(*) FROM chosen c
 				WHERE NOT EXISTS (SELECT FROM checked k
 					WHERE k.index::pg_catalog.oid
@@ -947,20 +1011,20 @@ BEGIN ATOMIC
 				WHERE i.is_due AND NOT i.is_btree AND NOT i.is_own
 					AND changed_collations)
 		UNION ALL
-		SELECT 'not btree', pg_catalog.count(*) FROM indexes i
+		SELECT 'of other access methods than btree', pg_catalog.count(*) FROM indexes i
 		WHERE NOT i.is_btree AND NOT changed_collations
 		UNION ALL
 		SELECT 'in collations whose order is the same', pg_catalog.count(*)
 		FROM indexes i
 		WHERE i.indisvalid AND NOT i.is_doubtful AND changed_collations
 		UNION ALL
-		SELECT 'checked or rebuilt since their order may have changed',
+		SELECT 'found right or rebuilt since their order may have changed',
 			pg_catalog.count(*)
 		FROM indexes i
 		WHERE i.indisvalid AND i.is_doubtful AND i.is_proved
 			AND changed_collations
 		UNION ALL
-		SELECT 'without collation', pg_catalog.count(*) FROM indexes i
+		SELECT 'that no collation affects', pg_catalog.count(*) FROM indexes i
 		WHERE i.indisvalid AND i.is_doubtful IS NULL AND changed_collations
 			AND i.indexrelid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
 	), rows AS (
@@ -969,33 +1033,43 @@ BEGIN ATOMIC
 			CASE WHEN k.problems OPERATOR(pg_catalog.>) 0::pg_catalog.int8
 				THEN c.reindex END AS repair,
 			CASE WHEN k.problems OPERATOR(pg_catalog.>) 0::pg_catalog.int8
-				AND c.indisunique THEN
-				pg_catalog.concat('SELECT * FROM ', own.name,
-					'.ptsort_duplicates(',
-					pg_catalog.quote_literal(
-						c.indexrelid::pg_catalog.regclass::pg_catalog.text),
-					'::pg_catalog.regclass)')
-			END AS wrong_rows,
+				AND c.indisunique THEN c.duplicates END AS wrong_rows,
 			CASE WHEN c.is_doubtful AND (heap OR NOT c.needs_rows
 				OR changed_collations) THEN c.orders END AS orders
 		FROM chosen c
 		JOIN checked k
 			ON k.index::pg_catalog.oid OPERATOR(pg_catalog.=) c.indexrelid
-		CROSS JOIN own
 		UNION ALL
-		SELECT 2, NULL, t.relation, NULL, t.relation, w.n, w.examples, NULL,
+		SELECT 2, NULL, t.relation, NULL, t.relation, w.problems, w.examples, NULL,
 			NULL,
 			CASE WHEN w.n OPERATOR(pg_catalog.>) 0::pg_catalog.int8 THEN
 				pg_catalog.concat('SELECT * FROM ', own.name,
 					'.ptsort_wrong_rows(',
 					pg_catalog.quote_literal(
 						t.relation::pg_catalog.regclass::pg_catalog.text),
-					'::pg_catalog.regclass)')
+					'::pg_catalog.regclass)',
+					-- equal keys, of which one is in the wrong partition
+					(SELECT pg_catalog.string_agg(pg_catalog.concat(
+							'; SELECT * FROM ', own.name, '.ptsort_duplicates(',
+							pg_catalog.quote_literal(
+								i.indexrelid::pg_catalog.regclass::pg_catalog.text),
+							'::pg_catalog.regclass)'), '')
+						FROM pg_catalog.pg_index i
+						JOIN pg_catalog.pg_class c
+							ON c.oid OPERATOR(pg_catalog.=) i.indexrelid
+						WHERE i.indrelid OPERATOR(pg_catalog.=) t.relation
+							AND i.indisunique
+							AND c.relkind OPERATOR(pg_catalog.=)
+								'I'::pg_catalog."char"))
 			END, t.orders
 		FROM tables t
 		CROSS JOIN own
 		CROSS JOIN LATERAL (
 			SELECT pg_catalog.count(*) AS n,
+				-- A row without TID is an error: the table is not checked.
+				CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.=)
+						pg_catalog.count(r.ctid) THEN pg_catalog.count(*)
+					END AS problems,
 				COALESCE(pg_catalog.array_agg(pg_catalog.concat(
 						r."table", ' ', r.ctid, ': ', r."constraint"))
 					FILTER (WHERE r.place OPERATOR(pg_catalog.<=) 3::pg_catalog.int8),
@@ -1024,7 +1098,9 @@ BEGIN ATOMIC
 			CASE WHEN l.is_busy THEN NULL
 				WHEN l.is_leftover THEN pg_catalog.concat(
 					'DROP INDEX CONCURRENTLY ', i.indexrelid::pg_catalog.regclass)
-				ELSE i.reindex END, NULL, NULL
+				ELSE i.reindex END,
+			CASE WHEN i.indisunique AND i.is_btree AND NOT l.is_leftover
+				THEN i.duplicates END, NULL
 		FROM indexes i
 		CROSS JOIN LATERAL (
 			SELECT i.relname::pg_catalog.text OPERATOR(pg_catalog.~)
@@ -1038,7 +1114,7 @@ BEGIN ATOMIC
 		UNION ALL
 		SELECT 5, NULL, NULL, NULL, NULL,
 			CASE WHEN EXISTS (SELECT FROM counts c
-					WHERE c.what OPERATOR(pg_catalog.=) 'in tables of other owners'
+					WHERE c.what OPERATOR(pg_catalog.=) 'on tables of other owners'
 						AND c.n OPERATOR(pg_catalog.>) 0::pg_catalog.int8)
 					OR EXISTS (SELECT FROM tables t WHERE NOT t.is_own)
 				THEN NULL ELSE 0 END,
@@ -1052,23 +1128,31 @@ BEGIN ATOMIC
 					THEN 'index ' ELSE 'indexes ' END, c.what), c.n
 			FROM counts c
 			UNION ALL
-			SELECT 'tables of other owners, whose rows may be wrong',
+			SELECT CASE WHEN pg_catalog.count(*)
+					OPERATOR(pg_catalog.=) 1::pg_catalog.int8
+				THEN 'table of another owner, whose rows may be wrong'
+				ELSE 'tables of other owners, whose rows may be wrong' END,
 				pg_catalog.count(*)
 			FROM tables t WHERE NOT t.is_own) o (what, n)
 		WHERE o.n OPERATOR(pg_catalog.>) 0::pg_catalog.int8
 		HAVING changed_collations
 			OR pg_catalog.count(*) OPERATOR(pg_catalog.>) 0::pg_catalog.int8
+	), recorded AS MATERIALIZED (
+		SELECT CASE WHEN own.records THEN ptsort_record_checks(
+			(SELECT pg_catalog.array_agg(r.relation) FROM rows r),
+			(SELECT pg_catalog.array_agg(
+					CASE WHEN r.problems IS NOT NULL
+						OR r.section OPERATOR(pg_catalog.=) 3 THEN r.orders END)
+				FROM rows r),
+			(SELECT pg_catalog.array_agg(
+					(r.problems OPERATOR(pg_catalog.=) 0::pg_catalog.int8) IS TRUE)
+				FROM rows r)) END
+		FROM own
 	)
 	SELECT r.indexrelid, r.indrelid, r.problems, r.details, r.elapsed_ms,
 		r.repair, r.wrong_rows
 	FROM rows r
-	CROSS JOIN own
-	CROSS JOIN LATERAL (
-		SELECT CASE WHEN own.records AND (r.problems IS NOT NULL
-				OR r.section OPERATOR(pg_catalog.=) 3)
-			THEN ptsort_record_check(r.relation, r.orders,
-				(r.problems OPERATOR(pg_catalog.=) 0::pg_catalog.int8) IS TRUE)
-			END AS done) record
+	CROSS JOIN recorded
 	ORDER BY r.section, r.place, r.relation;
 END;
 
@@ -1086,24 +1170,31 @@ CREATE FUNCTION ptsort_remember_collations(
 RETURNS SETOF pg_catalog.record
 LANGUAGE SQL VOLATILE ROWS 10
 BEGIN ATOMIC
-	WITH doubts AS MATERIALIZED (
+	WITH uses AS MATERIALIZED (
+		SELECT * FROM ptsort_collation_uses
+	), doubts AS MATERIALIZED (
 		SELECT u."collation" AS oid, pg_catalog.count(DISTINCT u.relation) AS n,
 			(pg_catalog.min(u.relation))::pg_catalog.regclass AS example
-		FROM ptsort_collation_uses u
+		FROM uses u
 		JOIN ptsort_order_proofs p
 			ON p.relation OPERATOR(pg_catalog.=) u.relation
 		WHERE NOT p.is_proved
 		GROUP BY u."collation"
 	), now AS MATERIALIZED (
-		SELECT s.*, n.nspname, c.collname, c.oid, d.n, d.example,
+		SELECT s.*, n.nspname, c.collname, c.oid, d.n, d.example, x.gid,
 			s.verdict OPERATOR(pg_catalog.=) 'same order'
-				OR d.n IS NULL AS is_right
+				OR (d.n IS NULL AND x.gid IS NULL) AS is_right
 		FROM ptsort_collations() s
 		JOIN pg_catalog.pg_collation c
 			ON c.oid OPERATOR(pg_catalog.=) s."collation"::pg_catalog.oid
 		JOIN pg_catalog.pg_namespace n
 			ON n.oid OPERATOR(pg_catalog.=) c.collnamespace
 		LEFT JOIN doubts d ON d.oid OPERATOR(pg_catalog.=) c.oid
+		-- No check sees the rows of a prepared transaction.
+		CROSS JOIN (
+			SELECT pg_catalog.min(x.gid) FROM pg_catalog.pg_prepared_xacts x
+			WHERE x.database OPERATOR(pg_catalog.=)
+				pg_catalog.current_database()) x (gid)
 	), new AS (
 		SELECT * FROM now WHERE now.is_right AND now.digest_now IS NOT NULL
 	), old AS (
@@ -1128,17 +1219,20 @@ BEGIN ATOMIC
 	SELECT now.oid::pg_catalog.regcollation,
 		now.is_right AND now.digest_now IS NOT NULL,
 		CASE
+			WHEN NOT now.is_right AND now.n IS NULL THEN pg_catalog.concat(
+				'the order may have changed, and no check sees the rows of the prepared transaction ',
+				now.gid)
 			WHEN NOT now.is_right THEN pg_catalog.concat(
-				'the order is not known to be the same, and ', now.n,
+				'the order may have changed, and ', now.n,
 				CASE WHEN now.n OPERATOR(pg_catalog.=) 1::pg_catalog.int8
-					THEN ' index or table was neither checked nor rebuilt: '
-					ELSE ' indexes or tables were neither checked nor rebuilt, for example '
+					THEN ' index or table is broken or not checked: '
+					ELSE ' indexes or tables are broken or not checked, for example '
 				END, now.example)
 			WHEN now.digest_now IS NULL THEN 'ptsort has no digest of this collation'
 			WHEN now.verdict OPERATOR(pg_catalog.=) 'same order' THEN now.reason
-			WHEN EXISTS (SELECT FROM ptsort_collation_uses u
+			WHEN EXISTS (SELECT FROM uses u
 					WHERE u."collation" OPERATOR(pg_catalog.=) now.oid)
-				THEN 'all that depends on it was checked or rebuilt'
+				THEN 'everything that depends on it was found right or rebuilt'
 			ELSE 'no index or constraint depends on it' END,
 		CASE WHEN now.is_right AND now.version_recorded
 				OPERATOR(pg_catalog.<>) now.version_now THEN

@@ -126,7 +126,7 @@ SELECT count(*) FROM invalid;
 CREATE ROLE regress_check_all;
 GRANT USAGE ON SCHEMA check_all TO regress_check_all;
 SET ROLE regress_check_all;
-SELECT count(index), min(problems) AS problems, min(details::text) ~ '^\{"left out: \d+ indexes in tables of other owners"' AS says FROM ptsort_check_all();
+SELECT count(index), min(problems) AS problems, min(details::text) ~ '^\{"left out: \d+ indexes on tables of other owners"' AS says FROM ptsort_check_all();
 SELECT count(*) FROM ptsort_check_indexes('{t_4_b,t_91_b}', true);
 RESET ROLE;
 ALTER TABLE t_4 OWNER TO regress_check_all;

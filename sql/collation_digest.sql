@@ -99,20 +99,21 @@ WHERE "collation" = 'pg_catalog."default"'::regcollation;
 -- remembers more when all that depends on a collation was checked or rebuilt.
 -- (Other tests may leave tables in this database.)
 CREATE VIEW checks AS
-SELECT index, "table", problems, regexp_replace(details::text, '\d+ index(es)?', 'n', 'g') AS details, repair, wrong_rows
+SELECT index, "table", problems, details, repair, wrong_rows
 FROM ptsort_check_all(changed_collations => true)
-WHERE "table" IS NULL OR "table" IN (SELECT oid FROM pg_class WHERE relnamespace = 'digests'::regnamespace);
+WHERE "table" IN (SELECT oid FROM pg_class WHERE relnamespace = 'digests'::regnamespace);
 SELECT * FROM ptsort_remember_collations() WHERE "collation"::text ~ 'used|lost';
 -- where a call cannot write, it stores nothing
 BEGIN READ ONLY;
 SELECT * FROM checks;
 COMMIT;
 SELECT * FROM checks;
-SELECT relation_name, is_sound FROM ptsort_order_checks WHERE schema_name = 'digests' ORDER BY relation_name;
+SELECT count(*), min(problems) AS problems, min(details[1]) LIKE 'left out: %' AS says_more FROM ptsort_check_all(changed_collations => true) WHERE "table" IS NULL;
+SELECT relname, is_sound FROM ptsort_order_checks JOIN pg_class c ON c.oid = relation WHERE relnamespace = 'digests'::regnamespace ORDER BY relname;
 SELECT * FROM ptsort_remember_collations() WHERE "collation"::text ~ 'used|lost';
 SELECT * FROM seen;
 SELECT * FROM checks;
-SELECT count(*) FROM ptsort_order_checks WHERE schema_name = 'digests';
+SELECT count(*) FROM ptsort_order_checks JOIN pg_class c ON c.oid = relation WHERE relnamespace = 'digests'::regnamespace;
 UPDATE ptsort_collation_digests SET digest = 'another' WHERE collation_name = 'used_key';
 UPDATE ptsort_collation_digests SET digest = NULL WHERE collation_name = 'used_part';
 UPDATE ptsort_collation_digests SET digest = digest('us') WHERE collation_name = 'lost';
@@ -136,7 +137,8 @@ DROP TABLE by_icu;
 
 -- Releases of the C library that ptsort knows.  Release 1 sorted American text
 -- as today, Czech text in another way; the digests of release 2 have another
--- format.  What is remembered counts more than what ptsort knows.
+-- format.  What is remembered counts more than what ptsort knows, which never
+-- proves that the order is the same.
 INSERT INTO ptsort_known_digests
 SELECT '1', name, digest FROM (VALUES ('C', digest('C')), ('en_US', digest('us')), ('cs_CZ', 'another'),
 	('xx_LOST@old', digest('us')), ('de_DE', 'another')) k (name, digest)
@@ -169,7 +171,7 @@ SELECT collname, locale, version_recorded AS version, known(digest_remembered) A
 FROM ptsort_collations() JOIN pg_collation c ON c.oid = "collation"
 WHERE collname ~ '^release' ORDER BY collname;
 SELECT * FROM releases_seen;
--- What ptsort knows suffices to remember it, if nothing changed.
+-- What ptsort knows about releases does not suffice to remember a collation.
 SELECT * FROM ptsort_remember_collations() WHERE "collation"::text ~ 'release';
 SELECT * FROM releases_seen WHERE remembered IS NOT NULL;
 DROP TABLE releases;
@@ -206,7 +208,7 @@ RESET ROLE;
 SELECT datdba::regrole AS owner FROM pg_database WHERE datname = current_database() \gset
 ALTER DATABASE :"DBNAME" OWNER TO ptsort_digest_user;
 SET ROLE ptsort_digest_user;
-SELECT index, problems, regexp_replace(details::text, '\d+ index(es)?', 'n', 'g') AS details FROM moved.ptsort_check_all(changed_collations => true);
+SELECT index, problems, details::text LIKE '%on tables of other owners%' AS others FROM moved.ptsort_check_all(changed_collations => true);
 SELECT count(*) > 5 AS remembered FROM moved.ptsort_remember_collations();
 DROP TABLE moved.ptsort_collation_digests;
 ALTER TABLE moved.ptsort_collation_digests ADD x int;

@@ -228,7 +228,8 @@ foreach my $walk (@walks)
 	is($node->safe_psql('walk', "SET client_min_messages = error; $verdicts"), "database $verdict, server $verdict, user $verdict", "$name: verdicts");
 	is($node->safe_psql('walk', qq{SET client_min_messages = error; SELECT string_agg("collation"::text, ', ') FROM ptsort.ptsort_remember_collations()
 		WHERE (remembered OR refresh IS NOT NULL) AND "collation"::text <> '"C"'}), '', "$name: nothing is remembered too early");
-	walk('walk', $name, $blocks[0], $by_hand, $blocks[1], @blocks);
+	my $out = walk('walk', $name, $blocks[0], $by_hand, $blocks[1], @blocks);
+	like($out, qr/^public\.$_\|\(\d+,\d+\)\|\d+\|\(name\)=\(B1\)$/m, "$name: equal keys in two partitions: $_") foreach 'users_low', 'users_high';
 	is(join(', ', wrong_objects('walk')), '', "$name: all is right");
 	walk('walk', "$name: afterwards", 'SELECT 1');
 	is($node->safe_psql('walk', $verdicts), 'database same order, server same order, user same order', '... and remembered');

@@ -220,10 +220,10 @@ my %row_tests = (
 			runs_nothing(q{SELECT ptsort.ptsort_collation_digest('"C"')}, $name, $user);
 		}
 	},
-	'ptsort_record_check()' => sub {
+	'ptsort_record_checks()' => sub {
 		my ($name) = @_;
-		runs_nothing("SELECT ptsort.ptsort_record_check('public.t_unique'::regclass::oid, 'x', true)", $name);
-		refused("SELECT ptsort.ptsort_record_check('public.t_unique'::regclass::oid, 'x', true)", 'other', $name);
+		runs_nothing("SELECT ptsort.ptsort_record_checks(ARRAY['public.t_unique'::regclass::oid], '{x}', '{t}')", $name);
+		refused("SELECT ptsort.ptsort_record_checks(ARRAY['public.t_unique'::regclass::oid], '{x}', '{t}')", 'other', $name);
 	},
 	'ptsort_remember_collations()' => sub {
 		my ($name) = @_;
