@@ -5,11 +5,11 @@
  *
  * A broken unique index may have entries with equal keys anywhere.  So the
  * function sorts the rows that the statement's snapshot sees, and returns
- * neighbours whose keys are equal.  It reads each table with its owner's rights.
+ * neighbours whose keys are equal.  It reads each table as the table's owner.
  *
  * For a partitioned index, one sort takes the rows of all partitions, because
- * equal keys may be in two partitions.  TIDs in the sort number the blocks of all
- * tables consecutively: SearchedTable says at which number each table begins.
+ * equal keys may be in two partitions.  TIDs in the sort number the blocks of
+ * all tables consecutively; SearchedTable has the first number of each table.
  *
  *-------------------------------------------------------------------------
  */
