@@ -166,9 +166,10 @@ LAYERS = \
 	$(addprefix query/, \
 		sortreport sortnode) \
 	$(addprefix hook/, \
-		hook utility planworkers ambuild redirect cluster internals api checkfunction \
-		duplicatesfunction wrongrowsfunction progressfunction forecaststatement \
-		forecastfunction module)
+		hook utility planworkers ambuild redirect cluster progressfunction \
+		forecaststatement forecastfunction module) \
+	$(addprefix function/, \
+		internals api last check duplicates wrongrows)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 
@@ -215,7 +216,7 @@ installcheck-settings:
 
 # Distributions build PostgreSQL without automatic dependency tracking, so PGXS
 # does not know that objects depend on headers.
-$(OBJS): $(wildcard src/*.h src/*/*.h include/*.h) contrib/ptsort_test/internal_tests.h
+$(OBJS): $(wildcard src/*.h src/*/*.h include/*.h)
 
 # The library's stamp depends only on the sources, not on the directory of the
 # build.

@@ -29,7 +29,7 @@ build()
 {
 	mkdir "$1/src" "$1/root" || return 1
 	tar -cf - --exclude='*.o' --exclude='*.so' Makefile ptsort.control \
-		ptsort--*.sql LICENSE src include contrib/server.mk contrib/ptsort_test/internal_tests.h |
+		ptsort--*.sql LICENSE src include contrib/server.mk |
 		tar -xf - --no-same-owner -C "$1/src" &&
 		make -C "$1/src" -j"$(nproc)" "PG_CONFIG=$pg_config" all &&
 		make -C "$1/src" "PG_CONFIG=$pg_config" "DESTDIR=$1/root" install

@@ -36,7 +36,7 @@
 #ifndef PTSORT_TEST_H
 #define PTSORT_TEST_H
 
-#include "internal_tests.h"
+#include "function/internals.h"
 #include "ptsort_variant.h"
 
 #include "fmgr.h"

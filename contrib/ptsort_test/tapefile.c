@@ -12,7 +12,7 @@
 
 #include "executor/instrument.h"
 #include "fmgr.h"
-#include "internal_tests.h"
+#include "function/internals.h"
 #include "ptsort_test.h"
 #include "storage/sharedfileset.h"
 #include "utils/array.h"

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * checkfunction.c
+ * check.c
  *	  The SQL functions ptsort_check() and ptsort_check_indexes().
  *
  * ptsort_check_indexes() checks an index for which workers would pay with a

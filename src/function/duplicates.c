@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * duplicatesfunction.c
+ * duplicates.c
  *	  The SQL function ptsort_duplicates().
  *
  * A broken unique index may have entries with equal keys anywhere.  So the

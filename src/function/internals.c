@@ -3,7 +3,7 @@
  * internals.c
  *	  The internal functions and settings that ptsort's own tests use.
  *
- * See contrib/ptsort_test/internal_tests.h.  The tests are a separate library
+ * See internals.h.  The tests are a separate library
  * that includes only public headers, like any other client.  This table gives
  * them access to internal functions.
  *
@@ -11,8 +11,8 @@
  */
 #include "compat.h"
 
-#include "../contrib/ptsort_test/internal_tests.h"
 #include "debug.h"
+#include "function/internals.h"
 #include "key/key.h"
 #include "order/sortextras.h"
 #include "sort/shared.h"

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * wrongrowsfunction.c
+ * wrongrows.c
  *	  The SQL function ptsort_wrong_rows().
  *
  * If the order of a collation or a function changes, rows of a table may break

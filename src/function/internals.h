@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * internal_tests.h
+ * internals.h
  *	  Internals of ptsort that ptsort_test tests.
  *
  * These internals are keys (including exact keys and keys that must learn),
@@ -10,8 +10,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PTSORT_INTERNAL_TESTS_H
-#define PTSORT_INTERNAL_TESTS_H
+#ifndef PTSORT_INTERNALS_H
+#define PTSORT_INTERNALS_H
 
 #include "ptsort_variant.h"
 #include "storage/sharedfileset.h"
@@ -124,4 +124,4 @@ typedef struct PtSortInternals
 /* Type of the exported function, whose name is "ptsort_internals". */
 typedef const PtSortInternals *(*PtSortGetInternals) (void);
 
-#endif							/* PTSORT_INTERNAL_TESTS_H */
+#endif							/* PTSORT_INTERNALS_H */
