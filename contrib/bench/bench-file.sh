@@ -2,10 +2,9 @@
 #
 # bench-file.sh - `make sortbench`: run the sort benchmark of contrib/sortbench
 # on this machine's disk.  Sorts files of records in one pass and in two, with
-# cold and warm caches.  For comparison runs dd and sort, and DuckDB and
-# Polars if python3 has them.  Also runs the benchmarks Datamation, MinuteSort
-# and PennySort.  Writes a table of the results, and a picture of ptsort's sorts
-# of the largest file.
+# cold and warm caches.  For comparison runs dd and sort.  Also runs the
+# benchmarks Datamation, MinuteSort and PennySort.  Writes a table of the
+# results.
 #
 #	make sortbench                     1 and 10 million records, 3 GB of disk
 #	make sortbench RECORDS=100000000 MEMORY=13GB      100 million, 35 GB
@@ -14,8 +13,7 @@
 #
 #   RECORDS=a,b    numbers of records in a file
 #   KINDS=a,b      kinds of records, as sortbench_generate() names them (ascii)
-#   MOST_OTHERS=n  maximum number of records for other programs, except dd
-#                  (20 million)
+#   MOST_OTHERS=n  maximum number of records for sort (20 million)
 #   WORKERS=n      parallel workers; the leader sorts as well (processors - 1)
 #   MEMORY=size    memory for a sort of one pass (half of the machine's memory)
 #   LITTLE=size    memory for a sort of two passes (a tenth of the file's size)
@@ -23,9 +21,9 @@
 #   SECONDS_ALLOWED=60  time of MinuteSort; 0 skips MinuteSort and PennySort
 #   MOST_BYTES=n   maximum size of a file (4 GB)
 #   PRICE=dollars  price of the machine, for PennySort (1000)
-#   ALONE=1        do not run the other programs
+#   ALONE=1        do not run dd and sort
 #   DIRECTORY=dir  directory of the files, writable by the server's user
-#   OUT=build/sortbench   directory of results.json, report.txt, timeline.svg
+#   OUT=build/sortbench   directory of results.json and report.txt
 #   KEEP=1, CLUSTER=dir, PG_CONFIG=..., NO_INSTALL=1   as for bench-sort.sh
 
 set -u

@@ -23,7 +23,6 @@
 #   BY=cpu         compute ratios from CPU time; BY=ms uses elapsed time.  The
 #                  default is cpu if the machine is busy, and ms otherwise
 #   MIN_ROWS=n     ptsort.min_sort_rows
-#   LIMIT=1        also run order and few without their sorts
 #   OUT=build/bench-query   directory of results.json and report.txt
 #   KEEP=1         keep the cluster with its tables
 #   CLUSTER=dir    use a cluster that KEEP=1 kept, and build ptsort again
@@ -36,4 +35,4 @@ cd "$(dirname "$0")/../.." || exit 1
 . contrib/bench/private.sh
 
 bench querybench.py "${OUT:-build/bench-query}" \
-	ROWS SHAPES MEMORY WORKERS REPS BY MIN_ROWS LIMIT?
+	ROWS SHAPES MEMORY WORKERS REPS BY MIN_ROWS

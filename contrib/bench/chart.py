@@ -12,35 +12,23 @@ LIGHT = """
 .ratio { font-weight: 600 }
 .bar { fill: #1f6feb }
 .slow { fill: #bc4c00 }
-.limit { stroke: #1f2328; stroke-width: 2 }
 """
 DARK = """
 .bar { fill: #4493f8 }
 .slow { fill: #f0883e }
-.limit { stroke: #f0f6fc }
 """
 
 
-def limit_ratio(summary):
-    """The ratio of a build at the machine's limit; None if it was not measured."""
-    limit_s = summary.get("limit_s")
-    return None if limit_s is None else summary["server_s"] / limit_s
-
-
 def bar_elements(y, label, summary, x):
-    """The SVG elements of a shape: its name, bar and ratio, the mark of the
-    machine's limit, and the times of the server and of ptsort.  x maps a ratio
-    to its x coordinate."""
+    """The SVG elements of a shape: its name, bar and ratio, and the times of
+    the server and of ptsort.  x maps a ratio to its x coordinate."""
     ratio, base = summary["ratio"], y + BAR - 4
-    limit = limit_ratio(summary)
-    mark = [] if limit is None else [
-        element("line", class_="limit", x1=x(limit), x2=x(limit), y1=y - 2, y2=y + BAR + 2)]
-    return mark + [
+    return [
         element("text", label, x=LABEL_WIDTH, y=base, text_anchor="end"),
         element("rect", class_="bar" if ratio >= 1 else "slow", x=x(0), y=y,
                 width=x(ratio) - x(0), height=BAR, rx=2),
         element("text", "%.1f\u00d7" % ratio, class_="ratio",
-                x=max(x(ratio), x(1), x(limit or 0)) + 6, y=base),
+                x=max(x(ratio), x(1)) + 6, y=base),
         element("text", "%s \u2192 %s" % (seconds(summary["server_s"]),
                                           seconds(summary["ptsort_s"])),
                 class_="small", x=WIDTH - MARGIN, y=base, text_anchor="end"),
@@ -50,8 +38,7 @@ def bar_elements(y, label, summary, x):
 def chart(title, subtitles, bars):
     """Draw a chart of bars [(label, summary)], in the order of the list.  Each
     summary comes from report.summarize().  Returns the SVG document."""
-    most = max([1.0] + [summary["ratio"] for _, summary in bars]
-               + [limit_ratio(summary) or 0 for _, summary in bars])
+    most = max([1.0] + [summary["ratio"] for _, summary in bars])
     step = tick_step(most)
     left = LABEL_WIDTH + 12
     top = top_of(subtitles) + 10
@@ -71,8 +58,6 @@ def chart(title, subtitles, bars):
         body += bar_elements(top + STEP * n + 4, label, summary, x)
     body.append(element("line", class_="mark", x1=x(1), x2=x(1), y1=top - 6,
                         y2=bottom))
-    note = "server = 1\u00d7; longer is faster"
-    if any(limit_ratio(summary) for _, summary in bars):
-        note += "; the mark after a bar: without sorting"
-    body.append(element("text", note, class_="small", x=left, y=bottom + 36))
+    body.append(element("text", "server = 1\u00d7; longer is faster",
+                        class_="small", x=left, y=bottom + 36))
     return document(title, subtitles, bottom + 48, body, LIGHT, DARK)

@@ -33,18 +33,18 @@ def machine_memory():
     return memory
 
 
-def settings(memory, workers, wal_level="replica", buffers=None):
+def settings(memory, workers, wal_level):
     """Configuration lines for a machine with `memory` bytes of memory.  The
-    lines make the server durable, and keep checkpoints and autovacuum from
-    starting during a build.  Unless the caller passes `buffers`, the lines set
-    shared_buffers to a size that should hold a table."""
+    lines make the server durable, keep checkpoints and autovacuum from
+    starting during a build, and set shared_buffers to a size that should hold
+    a table."""
     return [
         "fsync = on",
         "full_page_writes = on",
         "synchronous_commit = on",
         "wal_level = " + wal_level,
         "max_wal_senders = 0",
-        "shared_buffers = " + (buffers or "%dMB" % (min(memory // 5, 8 * GB) // MB)),
+        "shared_buffers = %dMB" % (min(memory // 5, 8 * GB) // MB),
         "effective_cache_size = %dMB" % (memory // 2 // MB),
         "max_wal_size = %dMB" % (min(max(memory // 2, 2 * GB), 16 * GB) // MB),
         "min_wal_size = %dMB" % (min(max(memory // 8, GB), 4 * GB) // MB),
@@ -95,11 +95,6 @@ class Cluster:
     def json_lines(self, script):
         """The JSON values that a script prints, one a line."""
         return [json.loads(line) for line in self.psql(script)[0]]
-
-    def postmaster_pid(self):
-        """Process id of the server."""
-        with open(os.path.join(self.data, "postmaster.pid")) as f:
-            return int(f.readline())
 
     def settle(self):
         """Wait until all other sessions and workers are gone.  A session

@@ -3,17 +3,15 @@
 programs sort files in turn.
 
     filebench.py run        measure, on the server that PGHOST and PGPORT name
-    filebench.py report     make text and a picture from the results
+    filebench.py report     make text from the results
 
 All programs sort the same file.  The time includes syncing the result to disk.
-Programs that read lines sort only files of ASCII records.  "Cold" means that
+`sort` reads lines, so it sorts only files of ASCII records.  "Cold" means that
 the kernel's cache holds nothing of the input file.  "Direct" means that the
 output bypasses the kernel's cache.
 """
 
 import argparse
-import importlib.util
-import json
 import os
 import resource
 import statistics
@@ -22,39 +20,19 @@ import sys
 import tempfile
 import time
 
+import bench
 from cluster import Cluster, machine_memory
-from filetimeline import picture
 
 SIZE = 100
 
-DUCKDB = """import duckdb, sys
-c = duckdb.connect()
-c.execute("SET threads = " + sys.argv[3])
-c.execute("SET preserve_insertion_order = false")
-c.execute("SET memory_limit = '" + sys.argv[4] + "'")
-c.execute("COPY (SELECT l FROM read_csv('" + sys.argv[1] + "', delim = '\\x01', quote = '', escape = '', "
-    "header = false, auto_detect = false, columns = {'l': 'VARCHAR'}) ORDER BY l) "
-    "TO '" + sys.argv[2] + "' (FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\\x01')")
-"""
-POLARS = """import polars, sys
-polars.read_csv(sys.argv[1], separator='\\x01', quote_char=None, has_header=False, new_columns=['l']).sort('l') \\
-    .write_csv(sys.argv[2], include_header=False, quote_style='never', separator='\\x01')
-"""
-
-
 def commands(source, target, workers, memory):
-    """The commands of the other programs on this machine, as {name: command}.
-    memory is in bytes."""
-    cores = workers + 1
-    found = {"dd": ["dd", "if=" + source, "of=" + target, "bs=1M", "status=none"],
-             "dd, direct": ["dd", "if=" + source, "of=" + target, "bs=1M", "oflag=direct", "status=none"],
-             "sort": ["env", "LC_ALL=C", "sort", "-S", "%dk" % (memory // 1024), "--parallel=%d" % cores,
-                      "-T", os.path.dirname(target), "-o", target, source]}
-    for name, script, more in (("duckdb", DUCKDB, [str(cores), "%dMB" % (memory >> 20)]),
-                               ("polars", POLARS, [])):
-        if importlib.util.find_spec(name):
-            found[name] = ["env", "POLARS_MAX_THREADS=%d" % cores, sys.executable, "-c", script, source, target] + more
-    return found
+    """The commands of the other programs, as {name: command}.  memory is in
+    bytes."""
+    dd = ["dd", "if=" + source, "of=" + target, "bs=1M", "status=none"]
+    return {"dd": dd, "dd, direct": dd + ["oflag=direct"],
+            "sort": ["env", "LC_ALL=C", "sort", "-S", "%dk" % (memory // 1024),
+                     "--parallel=%d" % (workers + 1), "-T", os.path.dirname(target),
+                     "-o", target, source]}
 
 
 def forget(path):
@@ -93,8 +71,8 @@ def ours(server, source, target, workers, memory, passes, direct):
     in bytes."""
     row = server.json_lines("""SELECT row_to_json(s) FROM sortbench_sort('{%s}', '{%s}', %d, '%dkB', passes => %d, direct_output => %s) s;
 SELECT jsonb_agg(r) FROM sortbench_report() r;
-SELECT row_to_json(a) FROM sortbench_validate('{%s}', %d) a;
-SELECT to_json(sortbench_remove('%s'))""" % (source, target, workers, memory // 1024, passes, direct, target, workers, target))
+SELECT row_to_json(a) FROM sortbench_validate('{%s}') a;
+SELECT to_json(sortbench_remove('%s'))""" % (source, target, workers, memory // 1024, passes, direct, target, target))
     sort, report, valid, _ = row
     return {"seconds": sort["elapsed_ms"] / 1000, "sort": sort, "report": report, "valid": valid,
             "cpu": sum((r["user_ms"] or 0) + (r["system_ms"] or 0) for r in report) / 1000}
@@ -128,7 +106,7 @@ def measure_file(server, args, records, kind):
     """Sorts one file in each way in turn, with warm and with cold caches."""
     source, target = (os.path.join(args.directory, "sortbench." + end) for end in ("in", "out"))
     server.run("SELECT sortbench_generate('%s', %d, 0, '%s', true)" % (source, records, kind))
-    checksum = server.json("SELECT row_to_json(a) FROM sortbench_validate('{%s}', %d) a" % (source, args.workers))[0]["checksum"]
+    checksum = server.json("SELECT row_to_json(a) FROM sortbench_validate('{%s}') a" % source)[0]["checksum"]
     ways = ways_of(server, args, records, kind, source, target)
     results, duplicates = [], None
     for state, prepare in (("warm", remember), ("cold", forget)):
@@ -168,8 +146,8 @@ def run(args):
             args.directory, args.seconds_allowed, args.workers, kilobytes, args.most_bytes))[0]
         results["pennysort"] = server.json("SELECT row_to_json(p) FROM pennysort('%s', %g, 3, %d, '%s', %d, true) p" % (
             args.directory, args.price, args.workers, kilobytes, args.most_bytes))[0]
-    with open(os.path.join(args.out, "results.json"), "w", encoding="utf-8") as file:
-        json.dump(results, file, indent=1)
+    bench.save(results, args.out)
+    return 0
 
 
 def table(results):
@@ -195,10 +173,8 @@ def table(results):
     return lines
 
 
-def report(directory):
-    """Writes report.txt and timeline.svg, and prints report.txt."""
-    with open(os.path.join(directory, "results.json"), encoding="utf-8") as file:
-        results = json.load(file)
+def text(results):
+    """The report, as one string."""
     lines = [results["server"], "ptsort %s, %d workers" % (results["source"], results["workers"]), ""] + table(results)
     lines += ["", "Datamation (ms): " + ", ".join("%s %.0f" % (s["step"], s["ms"]) for s in results["datamation"])]
     fits = [m for m in results.get("minutesort", []) if m["fits"]]
@@ -207,15 +183,7 @@ def report(directory):
     if results.get("pennysort", {}).get("records"):
         lines.append("PennySort, %g dollars: %s" % (
             results["price"], "%(seconds).1f s for a penny, %(records)d records, %(bytes)d bytes in %(elapsed_seconds).1f s" % results["pennysort"]))
-    text = "\n".join(lines) + "\n"
-    with open(os.path.join(directory, "report.txt"), "w", encoding="utf-8") as file:
-        file.write(text)
-    largest = max(part["records"] for part in results["files"])
-    last = [part for part in results["files"] if part["records"] == largest][-1]
-    with open(os.path.join(directory, "timeline.svg"), "w", encoding="utf-8") as file:
-        file.write(picture("A sort of %d records (%s), %s" % (last["records"], last["kind"], last["state"]),
-                           {name: runs[0] for name, runs in last["runs"].items() if "report" in runs[0]}))
-    print(text, end="")
+    return "\n".join(lines) + "\n"
 
 
 def main(arguments):
@@ -234,10 +202,9 @@ def main(arguments):
     commands_.add_parser("report").add_argument("directory")
     args = parser.parse_args(arguments)
     if args.command == "run":
-        run(args)
-    else:
-        report(args.directory)
+        return run(args)
+    return bench.publish(args.directory, text(bench.load(args.directory)))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))
