@@ -24,10 +24,7 @@
 #                  default is cpu if the machine is busy, and ms otherwise
 #   MIN_ROWS=n     ptsort.min_sort_rows
 #   OUT=build/bench-query   directory of results.json and report.txt
-#   KEEP=1         keep the cluster with its tables
-#   CLUSTER=dir    use a cluster that KEEP=1 kept, and build ptsort again
-#   PG_CONFIG=...  the server to measure
-#   NO_INSTALL=1   do not install missing packages, but name them and fail
+#   KEEP=1, CLUSTER=dir, PG_CONFIG=..., NO_INSTALL=1   as for bench.sh
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

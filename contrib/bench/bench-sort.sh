@@ -15,10 +15,7 @@
 #   RUNS=3         sorts by each engine; the report has medians
 #   BY=cpu         compute ratios from CPU time; BY=ms uses elapsed time
 #   OUT=build/bench-sort   directory of results.json and report.txt
-#   KEEP=1         keep the cluster with its table
-#   CLUSTER=dir    use a cluster that KEEP=1 kept, and build ptsort again
-#   PG_CONFIG=...  the server to measure
-#   NO_INSTALL=1   do not install missing packages, but name them and fail
+#   KEEP=1, CLUSTER=dir, PG_CONFIG=..., NO_INSTALL=1   as for bench.sh
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

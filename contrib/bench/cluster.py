@@ -5,9 +5,7 @@ PGHOST, PGPORT and PGUSER name the server.  The server must run as the user
 who runs the benchmark, because emptying the cache requires a restart.
 """
 
-import ctypes
 import json
-import mmap
 import os
 import subprocess
 
@@ -119,51 +117,24 @@ class Cluster:
 
     def chill(self):
         """Restart the server with empty shared buffers, after asking the kernel
-        to evict the server's data.  The kernel may refuse the request, so the
-        function returns the share of the data that is still in the kernel's
-        cache."""
+        to evict the server's data."""
         self.run("CHECKPOINT")
         subprocess.run([self.pg_ctl, "stop", "-s", "-w", "-m", "fast",
                         "-D", self.data], check=True)
-        cached, total = evict(os.path.join(self.data, "base"))
+        evict(os.path.join(self.data, "base"))
         subprocess.run([self.pg_ctl, "start", "-s", "-w", "-D", self.data,
                         "-l", os.path.join(self.data, "restarted.log")],
                        check=True, stdout=subprocess.DEVNULL)
-        return cached / max(total, 1)
 
 
 def evict(directory):
     """Ask the kernel to evict all files in a directory from the kernel's cache.
-    The request needs no privilege.  Returns the number of bytes still cached,
-    and the total size of the files."""
-    cached = total = 0
+    The request needs no privilege."""
     for path, _, names in os.walk(directory):
         for name in names:
             fd = os.open(os.path.join(path, name), os.O_RDONLY)
             try:
-                size = os.fstat(fd).st_size
                 os.fsync(fd)
                 os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-                cached += cached_bytes(fd, size)
-                total += size
             finally:
                 os.close(fd)
-    return cached, total
-
-
-def cached_bytes(fd, size):
-    """The number of a file's bytes that are in the kernel's cache."""
-    if size == 0:
-        return 0
-    page = mmap.PAGESIZE
-    pages = (size + page - 1) // page
-    resident = (ctypes.c_ubyte * pages)()
-    libc = ctypes.CDLL(None, use_errno=True)
-    # ctypes gives the address of a mapping only if the mapping is writable.
-    with mmap.mmap(fd, size, mmap.MAP_PRIVATE,
-                   mmap.PROT_READ | mmap.PROT_WRITE) as area:
-        start = (ctypes.c_char * size).from_buffer(area)
-        failed = libc.mincore(ctypes.c_void_p(ctypes.addressof(start)),
-                              ctypes.c_size_t(size), resident)
-        del start
-    return 0 if failed else min(size, page * sum(r & 1 for r in resident))

@@ -14,7 +14,7 @@ def summarize(query, unit):
     """The figures of one measured query, as a dict.  The ratio compares elapsed
     times if unit is "ms", and CPU times if unit is "cpu"."""
     server, ptsort = query["server"], query["ptsort"]
-    s = {engine: {what: middle(runs, what) for what in ("ms", "cpu", "process")}
+    s = {engine: {what: middle(runs, what) for what in ("ms", "cpu")}
          for engine, runs in (("server", server), ("ptsort", ptsort))}
     ratios = [a[unit] / b[unit] for a, b in zip(server, ptsort)]
     s.update(ratio=s["server"][unit] / s["ptsort"][unit], low=min(ratios), high=max(ratios))
@@ -53,17 +53,6 @@ def times_table(shown, unit):
                   "single runs", "floor", "time" if unit == "cpu" else "CPU", ""], rows)
 
 
-def leaders_table(shown):
-    """The table of the leader's CPU time and of the CPU time of all
-    processes."""
-    rows = [[q["label"], q["memory"], both(q["summary"]["server"]["process"],
-                                           q["summary"]["ptsort"]["process"]),
-             ratio_cell(q["summary"]["server"]["process"] / q["summary"]["ptsort"]["process"]),
-             both(q["summary"]["server"]["cpu"], q["summary"]["ptsort"]["cpu"])]
-            for q in shown]
-    return table(["query", "work_mem", "leader's CPU ms", "ratio", "all CPU ms"], rows)
-
-
 def conditions(settings):
     """The sentence about the settings of the measurements."""
     return "PostgreSQL %s, %s rows, %s, median of %d%s" % (
@@ -83,9 +72,6 @@ def text(results):
     lines += ["", "CPU time of all processes.  The server sends no rows."]
     lines += times_table(shown, settings["by"])
     measured = [q for q in shown if "summary" in q]
-    parallel = [q for q in measured if q["workers"]]
-    if parallel:
-        lines += ["", "With workers, server / ptsort:"] + leaders_table(parallel)
     below = [q for q in measured if q["summary"]["missed"]]
     lines += ["", "%d of %d measurements miss a floor." % (len(below), len(measured))]
     return "\n".join(lines) + "\n"

@@ -157,6 +157,4 @@ def text(results, all_phases=False):
     for shape in measured:
         if all_phases or shape["name"] == "int8":
             lines += ["", "Phases: %s" % shape["label"]] + phases_table(shape)
-    for shape in measured:
-        lines += ["%s: %s" % (shape["label"], note) for note in shape["notes"]]
     return "\n".join(lines) + "\n"

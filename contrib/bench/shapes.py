@@ -184,11 +184,6 @@ TABLES = {t.name: t for t in (
         repeat('.', 90) AS filler""" % (
             number(1, 64), fraction(2), fraction(3), number(4, 64),
             fraction(5), fraction(6))),
-    # The table of Peter Geoghegan's test of parallel CREATE INDEX (2017)
-    Table("geoghegan", 1.0, """
-        hashint8(i) AS randint,
-        md5(i::text) COLLATE "C" AS padding1,
-        md5(i::text || '2') COLLATE "C" AS padding2"""),
     *(Table(text.table, text.share, "", text.corpus) for text in TEXTS),
 )}
 
@@ -233,7 +228,6 @@ SHAPES = {s.name: s for s in (
     Shape("six", "five int4 of 8 values, int8", "skewed", "a, b, c, d, e, f"),
     Shape("prefix_c", 'text 100, prefix of 84, "C"', "prefixed", 'path COLLATE "C"'),
     Shape("point", "GiST, point", "places", "USING gist (place)"),
-    Shape("geoghegan", "Geoghegan's randint", "geoghegan", "randint"),
     *(shape for text in TEXTS for shape in text_shapes(text)),
 )}
 
