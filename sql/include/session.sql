@@ -5,3 +5,4 @@ CREATE EXTENSION IF NOT EXISTS ptsort;
 LOAD 'ptsort';
 LOAD 'ptsort_test';
 SET ptsort.min_table_size = 0;
+\pset format unaligned \pset footer off
