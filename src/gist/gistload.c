@@ -49,7 +49,7 @@ struct GistLoad
 	Relation	index;
 	int			participant;
 	SharedFileSet *fileset;		/* files of lists; NULL: sole participant */
-	BufFile    *list;			/* list of the current slice */
+	SliceList  *list;			/* list of the current slice */
 	int64		slice_start;	/* tuples before the current slice */
 	int64		head;			/* next tuples of the slice that are for the
 								 * leader; -1: unknown before the first */
@@ -324,10 +324,10 @@ static void
 list_add(GistLoad *load, int slice)
 {
 	IndexTuple	tuple = palloc(INDEX_SIZE_MASK + 1);
-	BufFile    *list;
+	SliceList  *list;
 
 	fault_point("gistload: open list");
-	list = slicelist_open(load->fileset, slice);
+	list = slicelist_open(load->fileset, slice, false);
 	while (slicelist_next(list, tuple))
 	{
 		if (!is_downlink(tuple))
@@ -340,7 +340,7 @@ list_add(GistLoad *load, int slice)
 		}
 		MemoryContextReset(load->gist->tempCxt);
 	}
-	BufFileClose(list);
+	slicelist_close(list);
 	pfree(tuple);
 }
 
@@ -385,7 +385,7 @@ gistload_begin_slice(GistLoad *load, int slice, int64 start)
 	if (load->fileset == NULL)
 		return;
 	old = MemoryContextSwitchTo(load->cxt);
-	load->list = slicelist_create(load->fileset, slice);
+	load->list = slicelist_open(load->fileset, slice, true);
 	load->slice_start = start;
 	load->head = -1;
 	MemoryContextSwitchTo(old);
@@ -398,7 +398,7 @@ gistload_end_slice(GistLoad *load)
 		return;
 	append_rest(load, load->leaf);
 	fault_point("gistload: end slice");
-	slicelist_export(load->list);
+	slicelist_end(load->list);
 	load->list = NULL;
 }
 
