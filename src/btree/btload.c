@@ -452,7 +452,6 @@ btload_end(BtLoad *load)
 {
 	int64		pages;
 
-	pagewrite_return_chunk(&load->writer);
 	pagewrite_flush(&load->writer);
 	*rest_of(load->shared, load->participant) = load->writer.chunk;
 	pages = pagewrite_end(&load->writer);
@@ -467,7 +466,7 @@ btload_end(BtLoad *load)
 
 /* Copy the next leaf's low key from a list that must have another leaf. */
 static void
-next_leaf(SliceList *list, IndexTuple lowkey)
+next_leaf(SliceList * list, IndexTuple lowkey)
 {
 	if (!slicelist_next(list, lowkey))
 		elog(ERROR, "list of an index's leaves is too short");
@@ -579,7 +578,7 @@ take_over(BtLoad *load)
 {
 	int			n = load->shared->file.nparticipants;
 	PageChunk  *rest = MemoryContextAlloc(load->cxt,
-										  mul_size(n + 2, sizeof(PageChunk)));
+										  mul_size(n + 1, sizeof(PageChunk)));
 
 	pagewrite_flush(&load->writer);
 	rest[0] = load->writer.chunk;

@@ -29,7 +29,7 @@ typedef struct GistLoadShared
 {
 	PageFileShared file;
 	int			nslices;
-	PageChunk	rest[FLEXIBLE_ARRAY_MEMBER];	/* two more: see
+	PageChunk	rest[FLEXIBLE_ARRAY_MEMBER];	/* one more: see
 												 * pagewrite_take_over */
 } GistLoadShared;
 
@@ -70,7 +70,7 @@ Size
 gistload_shared_size(Team *team, int processes, int slices)
 {
 	return add_size(offsetof(GistLoadShared, rest),
-					mul_size(processes + 2, sizeof(PageChunk)));
+					mul_size(processes + 1, sizeof(PageChunk)));
 }
 
 void
@@ -82,7 +82,7 @@ gistload_shared_init(Team *team, int processes, int slices)
 	/* reserve the root's block */
 	pg_atomic_write_u64(&shared->file.nblocks, GIST_ROOT_BLKNO + 1);
 	shared->nslices = slices;
-	memset(shared->rest, 0, (processes + 2) * sizeof(PageChunk));
+	memset(shared->rest, 0, (processes + 1) * sizeof(PageChunk));
 }
 
 
@@ -439,7 +439,6 @@ end_load(GistLoad *load)
 int64
 gistload_end(GistLoad *load)
 {
-	pagewrite_return_chunk(&load->writer);
 	pagewrite_flush(&load->writer);
 	load->shared->rest[load->participant] = load->writer.chunk;
 	return end_load(load);
