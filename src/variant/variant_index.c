@@ -34,9 +34,6 @@
 /* Marks a recently dead tuple while it is in a sort for a unique index. */
 #define DEAD_BIT		INDEX_AM_RESERVED_BIT
 
-/* Maximum size of a tuple of one short varlena. */
-#define SHORT_TUPLE		MAXALIGN(sizeof(IndexTupleData) + VARATT_SHORT_MAX)
-
 typedef struct IndexSort
 {
 	Relation	heap;
@@ -52,8 +49,6 @@ typedef struct IndexSort
 								 * large */
 	bool		postponed;		/* the sort postponed an error */
 	bool		exact;			/* images are inline */
-	bool		only_varlena;	/* a tuple is one varlena, and the key makes
-								 * words from the value; see put_short */
 	PtSortKey  *key;
 	SortSupport support;
 	int			nwords;
@@ -318,9 +313,6 @@ make_state(Relation heap, Relation index, PtSortKey *key)
 	state->string_attno = key->string_column + 1;
 	state->support = key->support;
 	state->nwords = key->nwords;
-	state->only_varlena = state->desc->natts == 1 &&
-		TupleDescAttr(state->desc, 0)->attlen == -1 &&
-		key->nwords > 0 && key->pack.nfields == 0;
 	state->put_context = AllocSetContextCreate(CurrentMemoryContext,
 											   "ptsort put",
 											   ALLOCSET_SMALL_SIZES);
@@ -421,37 +413,6 @@ set_tid(const IndexSort *state, IndexTuple tuple, ItemPointer tid, bool alive)
 		tuple->t_info |= DEAD_BIT;
 }
 
-/*
- * Put a tuple of one short varlena, without converting the value.  Returns
- * false and puts nothing if the value is not a short varlena, or if memory has
- * no room for the tuple.
- */
-static inline bool
-put_short(IndexSort *state, PtSort *sort, ItemPointer tid, Datum value,
-		  bool alive)
-{
-	const struct varlena *string =
-		(const struct varlena *) DatumGetPointer(value);
-	IndexTuple	tuple;
-	Size		aligned;
-	uint64		words[KEY_ENTRY_WORDS];
-
-	if (!VARATT_IS_SHORT(string) || VARATT_IS_EXTERNAL(string))
-		return false;
-	tuple = sort_next_place(sort, SHORT_TUPLE);
-	if (tuple == NULL)
-		return false;
-	aligned = MAXALIGN(sizeof(IndexTupleData) + VARSIZE_SHORT(string));
-	/* zero the last word first: the padding after the value stays zero */
-	memset((char *) tuple + aligned - MAXIMUM_ALIGNOF, 0, MAXIMUM_ALIGNOF);
-	pt_copy(tuple + 1, string, VARSIZE_SHORT(string));
-	tuple->t_info = INDEX_VAR_MASK | aligned;
-	set_tid(state, tuple, tid, alive);
-	key_value_words(state->key, value, false, words);
-	sort_add_next(sort, aligned, words);
-	return true;
-}
-
 /* Put a tuple.  Forms a tuple of small values in place, if memory has room. */
 static void
 put_formed(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
@@ -506,9 +467,7 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 		return;
 	}
 	old = MemoryContextSwitchTo(state->put_context);
-	if (!state->only_varlena || isnull[0] ||
-		!put_short(state, sort, tid, values[0], alive))
-		put_formed(state, sort, tid, values, isnull, alive);
+	put_formed(state, sort, tid, values, isnull, alive);
 	MemoryContextSwitchTo(old);
 	/* usually there is nothing to reset, so test before the call */
 	if (unlikely(!state->put_context->isReset ||
