@@ -145,13 +145,10 @@ extern bool run_next(RunReader *reader);
 extern bool run_previous(RunReader *reader, bool step);
 
 /*
- * splice_runs joins runs of this process if the last tuple of one run comes
- * before the first tuple of the other run.  Returns the number of runs that
+ * splice_runs joins neighbouring runs of this process if the last tuple of one
+ * run comes before the first tuple of the other run.  Returns the number of runs that
  * remain in the array.  A run without copies of its first and last tuples stays
  * unchanged.  No reader can read spliced runs backward.
- *
- * In a stable sort, splice_runs joins only neighbours, to keep the order of the
- * runs, so more runs may remain.
  */
 extern int	splice_runs(SortOrder *order, Run **runs, int nruns);
 

@@ -4,22 +4,19 @@
  *	  Joins runs that do not overlap, without rewriting them.
  *
  * Ascending input becomes one run: the sort continues the last run while
- * spilled tuples come after its last tuple.  Descending input becomes runs in
- * descending order.  Input that is sorted in parts (several sorted files, for
- * example) becomes sequences of non-overlapping runs in any order.  Without
+ * spilled tuples come after its last tuple.  Descending input (of an index in
+ * descending order, for example) becomes runs in descending order.  Without
  * splicing, a merge would rewrite these runs to concatenate them.
  *
- * Splicing uses a known algorithm for colouring intervals with the fewest
- * colours.  The algorithm takes the runs in the order of their first tuples,
- * and appends each run to the sequence that ends first, if that sequence ends
- * before the run begins.  Otherwise the run starts a new sequence.  Joining
- * two runs joins their lists of extents.
+ * Only neighbours are joined: other runs of the queue that do not overlap are
+ * rare, and a stable sort must keep the order of its runs.  An earlier run
+ * follows a later one only if no tuple of one equals a tuple of the other.
+ * Joining two runs joins their lists of extents.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include "lib/binaryheap.h"
 #include "tape/run.h"
 
 /* Append the samples of the next run, whose tape now begins at 'offset'. */
@@ -87,32 +84,8 @@ splice_comes_before(SortOrder *order, const uint64 *last, const uint64 *first)
 	return last && first && compare_edges(order, last, first) <= 0;
 }
 
-/* Orders runs by first tuple; runs without a copy of that tuple come last. */
-static int
-compare_first(const void *a, const void *b, void *arg)
-{
-	const Run  *left = *(Run *const *) a;
-	const Run  *right = *(Run *const *) b;
-
-	if (left->first == NULL || right->first == NULL)
-		return (left->first == NULL) - (right->first == NULL);
-	return compare_edges(arg, left->first, right->first);
-}
-
-/* Orders the heap so that the sequence that ends first is on top. */
-static int
-compare_last(Datum a, Datum b, void *arg)
-{
-	return compare_edges(arg, ((Run *) DatumGetPointer(b))->last,
-						 ((Run *) DatumGetPointer(a))->last);
-}
-
-/*
- * splice_runs for a stable sort.  Appends an earlier run to a later run only
- * if no tuple of one run equals a tuple of the other run.
- */
-static int
-splice_neighbours(SortOrder *order, Run **runs, int nruns)
+int
+splice_runs(SortOrder *order, Run **runs, int nruns)
 {
 	int			left = 0;
 
@@ -132,41 +105,5 @@ splice_neighbours(SortOrder *order, Run **runs, int nruns)
 		else
 			runs[left++] = run;
 	}
-	return left;
-}
-
-int
-splice_runs(SortOrder *order, Run **runs, int nruns)
-{
-	binaryheap *heap;
-	int			left = 0;
-
-	if (order->stable)
-		return splice_neighbours(order, runs, nruns);
-	if (nruns < 2)
-		return nruns;
-	heap = binaryheap_allocate(nruns, compare_last, order);
-	qsort_arg(runs, nruns, sizeof(Run *), compare_first, order);
-	for (int i = 0; i < nruns; i++)
-	{
-		Run		   *run = runs[i];
-
-		if (run->first && run->last && !binaryheap_empty(heap))
-		{
-			Datum		top = binaryheap_first(heap);
-			Run		   *before = (Run *) DatumGetPointer(top);
-
-			if (splice_comes_before(order, before->last, run->first))
-			{
-				append_run(before, run);
-				binaryheap_replace_first(heap, top);
-				continue;
-			}
-		}
-		runs[left++] = run;
-		if (run->first && run->last)
-			binaryheap_add(heap, PointerGetDatum(run));
-	}
-	binaryheap_free(heap);
 	return left;
 }
