@@ -27,9 +27,9 @@
  * block towards the end.  To estimate the blocks still to come, participants
  * use the leaves that they filled and the number of tuples not loaded yet.  The
  * file grows ahead only by the blocks that the fullest possible leaves would
- * take.  pagewrite_take_over() makes the leader the only writer and gives it the
- * left-over blocks.  Upper levels use these blocks first.  The leader turns the
- * rest, rarely more than a few blocks, into deleted pages in the free space
+ * take.  pagewrite_take_over() makes the leader the only writer and gives it
+ * the left-over blocks.  Upper levels use these blocks first.  The leader turns
+ * the rest, rarely more than a few blocks, into deleted pages in the free space
  * map.
  *
  *-------------------------------------------------------------------------
