@@ -133,13 +133,13 @@ LAYERS = \
 	$(addprefix order/, \
 		sortextras order) \
 	$(addprefix tape/, \
-		tapefile tape frame run splice) \
+		tapefile tape frame run) \
 	$(addprefix memory/, \
-		radix tournament tiesort bytesort entrysort memsort) \
+		radix tournament tiesort entrysort memsort) \
 	$(addprefix sort/, \
 		merge shared tuplesort slices bounded sortruns sortread learning sortput) \
 	$(addprefix variant/, \
-		variants variant_form variant_index variant_heap variant_datum variant_tuple variant_gist) \
+		variants variant_index variant_heap variant_datum variant_tuple variant_gist) \
 	$(addprefix team/, \
 		pageread heapread heapjudge heapscan team build parallel) \
 	$(addprefix write/, \
@@ -147,7 +147,7 @@ LAYERS = \
 	$(addprefix btree/, \
 		btpage btload btbuild siblings) \
 	$(addprefix gist/, \
-		gistaxis gistload gistbuild) \
+		gist gistload gistbuild) \
 	$(addprefix copy/, \
 		copy copyscan copywrite tablecopy) \
 	$(addprefix check/, \
@@ -156,7 +156,7 @@ LAYERS = \
 	$(addprefix forecast/, \
 		forecast newindex sample keycounts indexsize gistsize disk forecastbuild) \
 	$(addprefix query/, \
-		sortreport sortnode) \
+		sortnode sortreport) \
 	$(addprefix hook/, \
 		hook utility planworkers ambuild redirect cluster progressfunction \
 		forecaststatement forecastfunction module) \

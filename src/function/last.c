@@ -11,7 +11,7 @@
 
 #include "fmgr.h"
 #include "funcapi.h"
-#include "query/sortreport.h"
+#include "query/sortnode.h"
 #include "text/text_digest.h"
 #include "util.h"
 #include "utils/builtins.h"

@@ -22,7 +22,7 @@
 #include "catalog/pg_statistic_ext.h"
 #include "catalog/pg_type.h"
 #include "debug.h"
-#include "gist/gistbuild.h"
+#include "gist/gist.h"
 #include "hook/hook.h"
 #include "limit/work.h"
 #include "miscadmin.h"

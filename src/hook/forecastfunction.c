@@ -20,7 +20,7 @@
 #include "fmgr.h"
 #include "forecast/forecast.h"
 #include "funcapi.h"
-#include "gist/gistbuild.h"
+#include "gist/gist.h"
 #include "hook/hook.h"
 #include "limit/diskspace.h"
 #include "miscadmin.h"

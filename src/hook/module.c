@@ -21,7 +21,6 @@
 #include "miscadmin.h"
 #include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"
-#include "query/sortreport.h"
 #include "text/text_rank.h"
 #include "utils/guc.h"
 #include "utils/varlena.h"

@@ -28,7 +28,7 @@
 #include "commands/defrem.h"
 #include "hook/hook.h"
 #include "postmaster/bgworker_internals.h"
-#include "query/sortreport.h"
+#include "query/sortnode.h"
 #include "tcop/utility.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
