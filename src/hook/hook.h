@@ -23,6 +23,9 @@ extern void utility_init(void);
 extern void redirect_init(void);
 extern void cluster_init(void);
 
+/* The hook for new relations calls cluster_new_table. */
+extern void cluster_new_table(Relation rel);
+
 /* cluster_why_not returns the reason to leave a copy to the server, or NULL. */
 extern const char *cluster_why_not(Relation old_heap, Relation index);
 

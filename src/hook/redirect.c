@@ -126,21 +126,15 @@ expect_build(Oid index_oid)
  * constraint.
  */
 static void
-redirect_new_index(Oid relid)
+redirect_new_index(Relation index)
 {
-	Relation	rel = RelationIdGetRelation(relid);
-
-	if (!RelationIsValid(rel))
+	if (ambuild_of_server(index) == NULL)
 		return;
-	if (ambuild_of_server(rel) != NULL)
-	{
-		if (rel->rd_indam == NULL)
-			CommandCounterIncrement();
-		redirect_build(rel);
-		if (is_concurrent(rel) && utility_runs())
-			expect_build(relid);
-	}
-	RelationClose(rel);
+	if (index->rd_indam == NULL)
+		CommandCounterIncrement();
+	redirect_build(index);
+	if (is_concurrent(index) && utility_runs())
+		expect_build(RelationGetRelid(index));
 }
 
 static void
@@ -153,7 +147,15 @@ ptsort_object_access(ObjectAccessType access, Oid classId, Oid objectId,
 	if (access == OAT_POST_CREATE && classId == RelationRelationId &&
 		subId == 0 && objectId >= FirstNormalObjectId &&
 		IsNormalProcessingMode())
-		redirect_new_index(objectId);
+	{
+		Relation	rel = RelationIdGetRelation(objectId);
+
+		if (!RelationIsValid(rel))
+			return;
+		redirect_new_index(rel);
+		cluster_new_table(rel);
+		RelationClose(rel);
+	}
 }
 
 
