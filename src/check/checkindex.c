@@ -12,13 +12,10 @@
 
 #include "access/genam.h"
 #include "access/table.h"
-#include "catalog/index.h"
-#include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "check/check.h"
 #include "check/checkindex.h"
 #include "commands/progress.h"
-#include "debug.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "port/atomics.h"

@@ -22,19 +22,15 @@
  */
 #include "compat.h"
 
-#include "access/heapam.h"
 #include "access/tableam.h"
-#include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/catalog.h"
-#include "catalog/index.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "copy/copy.h"
 #include "debug.h"
 #include "hook/hook.h"
 #include "limit/work.h"
-#include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -151,7 +147,8 @@ redirect_copy(Oid table)
 void
 cluster_new_table(Relation rel)
 {
-	if (utility_rewrites() && rel->rd_rel->relkind == RELKIND_RELATION &&
+	if (utility_kind() == UTILITY_REWRITES &&
+		rel->rd_rel->relkind == RELKIND_RELATION &&
 		OidIsValid(rel->rd_rel->relrewrite))
 		redirect_copy(rel->rd_rel->relrewrite);
 }

@@ -34,11 +34,9 @@
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/objectaccess.h"
-#include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "hook/hook.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/sinval.h"
 #include "utils/inval.h"
@@ -133,7 +131,7 @@ redirect_new_index(Relation index)
 	if (index->rd_indam == NULL)
 		CommandCounterIncrement();
 	redirect_build(index);
-	if (is_concurrent(index) && utility_runs())
+	if (is_concurrent(index) && utility_kind() != UTILITY_NONE)
 		expect_build(RelationGetRelid(index));
 }
 

@@ -136,16 +136,15 @@ image_begin(StringInfo image, const char *name)
 static char *
 image_digest(StringInfo image)
 {
-	const uint8 *hash;
 	StringInfoData result;
+	bytea	   *hash;
 
 	SET_VARSIZE(image->data, image->len);
-	hash = (const uint8 *)
-		VARDATA_ANY(DirectFunctionCall1(sha256_bytea,
-										PointerGetDatum(image->data)));
+	hash = DatumGetByteaPP(DirectFunctionCall1(sha256_bytea,
+											   PointerGetDatum(image->data)));
 	initStringInfo(&result);
 	for (int i = 0; i < DIGEST_BYTES; i++)
-		appendStringInfo(&result, "%02x", hash[i]);
+		appendStringInfo(&result, "%02x", (uint8) VARDATA_ANY(hash)[i]);
 	return result.data;
 }
 
