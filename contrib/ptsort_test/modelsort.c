@@ -118,7 +118,7 @@ check_memory(ModelSort *model)
 	int64		budget = Max(array->settings->budget, PTSORT_MIN_BUDGET);
 
 	if (array->largest > budget / LARGE_PART ||
-		*test_internals()->settings.spill_entries > 0)
+		test_internals()->settings->spill_entries > 0)
 		return;
 	if (held > budget + budget / 20 + 32768)
 		elog(ERROR, "the sort holds " INT64_FORMAT " of " INT64_FORMAT " bytes",

@@ -21,11 +21,10 @@ typedef struct CheckRequest
 
 /*
  * checkindex_run checks an index, and sets *result to the sum of what the
- * participants found and *participants to their number.  The caller locks the
- * index and its table, and pushes an active snapshot.
+ * participants found.  The caller locks the index and its table, and pushes an
+ * active snapshot.
  */
 extern void checkindex_run(Relation heap, Relation index,
-						   const CheckRequest *request, CheckReport *result,
-						   int *participants);
+						   const CheckRequest *request, CheckReport *result);
 
 #endif							/* PTSORT_CHECKINDEX_H */

@@ -30,11 +30,9 @@ extern void checkmany_slot(CheckSlot *slot, Oid index_id);
  * checkmany_run checks the indexes of n slots with one team, whose participants
  * take the next index and check it alone.  request->workers and request->budget
  * are those of the team.  The functions that the checks call must be parallel
- * safe, and no table temporary.  checkmany_alone checks the index of a slot
- * with a team for this index.
- *
- * Both finish all slots.  An error ends the check of one index, unless it is a
- * cancel request or a shutdown, or was not raised by a check.
+ * safe, and no table temporary.  It finishes all slots: an error ends the check
+ * of one index, unless it is a cancel request or a shutdown, or was not raised
+ * by a check.
  *
  * checkmany_guard calls a function in the same way: in a subtransaction.  It
  * returns true, or false with the slot in state CHECK_FAILED.
@@ -42,7 +40,6 @@ extern void checkmany_slot(CheckSlot *slot, Oid index_id);
 typedef void (*CheckManyStep) (void *arg);
 extern void checkmany_run(CheckSlot *slots, int n,
 						  const CheckRequest *request);
-extern void checkmany_alone(CheckSlot *slot, const CheckRequest *request);
 extern bool checkmany_guard(CheckManyStep step, void *arg, CheckSlot *slot);
 
 #endif							/* PTSORT_CHECKMANY_H */

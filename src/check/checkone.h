@@ -62,16 +62,14 @@ extern void checkone_close(CheckTarget *target);
 
 /*
  * checkone_reason returns the text that explains a state after CHECK_FAILED,
- * and sets *sqlstate to the code of an error for it.
+ * and sets *sqlstate to the code of an error for it.  checkone_exists raises
+ * that error, except for CHECK_IS_GONE: then it returns false.
  */
 extern const char *checkone_reason(CheckState state, int *sqlstate);
-
-/* checkone_refuse raises the error for such a state. */
-extern void checkone_refuse(Oid index_id, CheckState state);
+extern bool checkone_exists(Oid index_id, CheckState state);
 
 /* checkone_run checks an index (checkindex_run), and reports the progress. */
 extern void checkone_run(const CheckTarget *target,
-						 const CheckRequest *request, CheckReport *report,
-						 int *participants);
+						 const CheckRequest *request, CheckReport *report);
 
 #endif							/* PTSORT_CHECKONE_H */

@@ -18,7 +18,6 @@
 #include "limit/diskspace.h"
 #include "limit/pace.h"
 #include "limit/replicas.h"
-#include "miscadmin.h"
 #include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"
 #include "text/text_rank.h"
