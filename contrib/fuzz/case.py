@@ -28,7 +28,6 @@ class Case:
         self.script = []            # (session, statement)
         self.snapshot = None        # the session that holds an old snapshot
         self.main = None
-        self.spoil = None           # see fuzz.py
 
     # sessions
 
@@ -169,8 +168,6 @@ class Case:
         rounds = self.rng.choice((2, 2, 3, 4))
         for number in range(rounds):
             self.must(index.drop())
-            if self.spoil:
-                self.spoil()
             settings = self._settings(table, number)
             ours = self._ptsort_builds(
                 table, index, settings, index.statement(settings.for_statement))

@@ -386,8 +386,6 @@ class RebuildCase(CopyCase):
                 self._states(), states))
         ours = {name: Built(self.main, name) for name in self.members}
         self._amcheck()
-        if self.spoil:
-            self.spoil()
         error = self._server_runs("REINDEX TABLE t").error
         unchecked = verb in ("CLUSTER", "VACUUM FULL")
         if error:

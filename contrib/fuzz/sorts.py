@@ -201,8 +201,6 @@ class SortCase(Case):
         for _ in range(self.rng.choice((1, 2, 3))):
             self.main.run(indexes.set_all(settings(self.rng, table.n)))
             given = arguments(self.rng, query)
-            if self.spoil:
-                given["spoil"] = "'drop'"
             answer = self.must("SELECT * FROM ptsort_test_model($q$%s$q$, %s)" % (
                 query.text,
                 ", ".join("%s => %s" % item for item in given.items())))
