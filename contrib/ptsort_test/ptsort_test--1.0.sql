@@ -61,35 +61,9 @@ CREATE FUNCTION ptsort_test_sort(
 AS 'MODULE_PATHNAME', 'ptsort_test_sort'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
--- Uses one sort object for the given number of sorts, each of up to max_n generated
--- rows.  Ends each sort at a random stage, and then resets the object.  If the
--- function reads a sort to its end, it compares the tuples with an array, as
--- ptsort_test_sort() does.
---
--- checked:        number of sorts that the function read to the end and compared
--- most_memory:    maximum size in bytes of the sort's memory contexts after a reset
-CREATE FUNCTION ptsort_test_reset(
-	variant text,
-	index regclass,
-	sorts integer,
-	max_n bigint,
-	budget_kb integer DEFAULT 1024,
-	random_access boolean DEFAULT false,
-	stable boolean DEFAULT false,
-	bound bigint DEFAULT 0,
-	seed integer DEFAULT 1,
-	OUT checked bigint,
-	OUT tuples bigint,
-	OUT method text,
-	OUT space text,
-	OUT runs bigint,
-	OUT most_memory bigint)
-AS 'MODULE_PATHNAME', 'ptsort_test_reset'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
-
 -- Sorts the input of the query's Sort node by the node's keys, with the server's
 -- tuplesort and with ptsort.  Compares every tuple of the two outputs.  With random
--- access, also compares every step of a walk forward and backward.
+-- access, also checks every step of a walk forward and backward.
 --
 -- variant:       'tuple', or 'datum' for a query of one column
 -- slots:         'plan' for the slots that the executor would put into its sort,
@@ -101,9 +75,8 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- bound:         number of tuples that the sort must return; 0 = all
 -- rounds:        number of sorts, with resets between them; the first sort has
 --                all tuples
--- spoil:         a mistake that the test must notice: drop, replace, order, nulls,
---                step, ties
 -- groups:        number of different keys
+-- method:        the method and the space that the sort reports
 CREATE FUNCTION ptsort_test_model(
 	query text,
 	variant text DEFAULT 'tuple',
@@ -117,39 +90,14 @@ CREATE FUNCTION ptsort_test_model(
 	stable boolean DEFAULT false,
 	rounds integer DEFAULT 1,
 	bound bigint DEFAULT 0,
-	spoil text DEFAULT '',
 	OUT tuples bigint,
 	OUT groups bigint,
 	OUT runs bigint,
 	OUT comparisons bigint,
 	OUT peak_memory bigint,
-	OUT temp_bytes bigint)
+	OUT temp_bytes bigint,
+	OUT method text)
 AS 'MODULE_PATHNAME', 'ptsort_test_model'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
-
--- Sorts the rows of a btree index's table, including dead rows, in the index's order,
--- and compares the output with the output of the server's own sort.
--- identical: number of positions at which both outputs have the same tuple (tuples
--- with equal keys may have different positions).
-CREATE FUNCTION ptsort_test_server(
-	index regclass,
-	budget_kb integer DEFAULT 1024,
-	random_access boolean DEFAULT false,
-	OUT tuples bigint,
-	OUT identical bigint,
-	OUT runs bigint,
-	OUT comparisons bigint)
-AS 'MODULE_PATHNAME', 'ptsort_test_server'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
-
--- Sorts the elements of an array with the operator.
-CREATE FUNCTION ptsort_test_array(
-	"values" anyarray,
-	operator regoperator,
-	nulls_first boolean DEFAULT false,
-	budget_kb integer DEFAULT 1024)
-RETURNS anyarray
-AS 'MODULE_PATHNAME', 'ptsort_test_array'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Compares all pairs of the values by the words of an index's leading column, by the
@@ -395,10 +343,7 @@ CREATE ACCESS METHOD ptsort_test_serial TYPE TABLE HANDLER ptsort_test_serial_am
 -- functions of ptsort_test.
 REVOKE ALL ON FUNCTION
 	ptsort_test_sort,
-	ptsort_test_reset,
 	ptsort_test_model,
-	ptsort_test_server,
-	ptsort_test_array,
 	ptsort_test_words,
 	ptsort_test_operator_words,
 	ptsort_test_prefixes,

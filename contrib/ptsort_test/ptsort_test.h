@@ -9,10 +9,8 @@
  *	  row.c		heap tuples with headers like those of a table's rows
  *	  check.c	compares a sort's output with the sorted array
  *	  drive.c	ptsort_test_sort(): runs sorts in all roles
- *	  reset.c	ptsort_test_reset(): uses one sort object for many sorts
- *	  server.c	ptsort_test_server(): compares ptsort with the server
  *	  slices.c	reads the slices of a merge and joins them
- *	  words.c	ptsort_test_words(), ptsort_test_array()
+ *	  words.c	ptsort_test_words()
  *	  prefixes.c	ptsort_test_prefixes()
  *	  misuse.c	ptsort_test_misuse()
  *	  misuse_callers.c	misuses of reset and of stable sorts
@@ -185,6 +183,22 @@ typedef struct TestChecker
 	int64		data_bytes;
 } TestChecker;
 
+/*
+ * TestWalk: a walk forward and backward over the output of a sort with random
+ * access.
+ */
+typedef struct TestWalk
+{
+	PtSort	   *sort;
+	int64		n;				/* number of tuples of the sort */
+	int64		position;		/* 0: before the first, n + 1: after the last */
+	int64		mark;
+
+	/* Makes the sort go to 'position', and checks the tuple that it returns. */
+	void		(*read) (struct TestWalk *walk, bool forward);
+	void	   *state;			/* for 'read' */
+} TestWalk;
+
 /* data.c */
 extern uint64 test_mix(uint64 a, uint64 b);
 extern void test_row(const TestData *data, int64 row, TupleDesc desc,
@@ -226,6 +240,7 @@ extern void test_check_next(TestChecker *checker, const TestTuple *tuple);
 extern void test_check_end(TestChecker *checker);
 extern void test_check_all(TestChecker *checker, PtSort *sort);
 extern void test_check_access(TestChecker *checker, PtSort *sort);
+extern void test_walk(TestWalk *walk, uint64 seed, int most_steps);
 extern void test_checker_free(TestChecker *checker);
 
 /* slices.c */

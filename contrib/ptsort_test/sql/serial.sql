@@ -2,20 +2,20 @@
 
 -- Sorts every shape and variant in 1 MB; the result equals the result of qsort.
 -- "runs" proves that the larger sorts used temporary files.
-SELECT variant, index, n, s.tuples = n AS complete, s.runs > 1 AS runs
+SELECT variant, n, s.runs > 1 AS runs, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_int4_i,shape_text_i,shape_icu_i,shape_default_i,shape_numeric_i,shape_name_i,
 			  shape_bytea_i,shape_uuid_i,shape_float8_i,shape_bool_i,shape_own_i}'::regclass[]) index,
 	 unnest('{300,70000}'::int[]) n,
 	 ptsort_test_sort(variant, index, n, null_every => 11, width => 40) s
 WHERE n < 1000 OR index::text IN ('shape_int8_i', 'shape_int4_i', 'shape_text_i', 'shape_numeric_i')
-ORDER BY 1, 2, 3;
+GROUP BY variant, n, s.runs > 1 ORDER BY variant COLLATE "C", n, runs;
 
 -- Zero, one and two tuples.
-SELECT variant, n, s.tuples, s.runs, s.temp_bytes
+SELECT n, count(*) AS variants, max(s.tuples) AS tuples, max(s.runs) AS runs, max(s.temp_bytes) AS temp_bytes
 FROM unnest('{datum,tuple,index}'::text[]) variant, generate_series(0, 2) n,
 	 ptsort_test_sort(variant, 'shape_int4_i', n) s
-ORDER BY 1, 2;
+GROUP BY n ORDER BY n;
 
 -- Every budget, merge order and run length must return the same tuples in the
 -- same order.  Tuples with equal keys are in the order of their bytes.
@@ -87,10 +87,10 @@ BEGIN
 	SELECT s.comparisons - (n - 1) INTO more
 	FROM ptsort_test_sort(variant, 'shape_int8_i', n, 65536, pattern => pattern) s;
 END $$;
-SELECT variant, pattern, n, more BETWEEN 0 AND 6 AS once
+SELECT more BETWEEN 0 AND 6 AS once, count(*) AS sorts
 FROM unnest('{datum,tuple}'::text[]) variant, unnest('{ascending,descending}'::text[]) pattern,
 	 unnest('{100,4096,30000}'::int[]) n, presorted(variant, pattern, n)
-ORDER BY variant COLLATE "C", pattern COLLATE "C", n;
+GROUP BY once;
 
 -- Merges of large tuples also stay within the budget: each reader holds a frame (a
 -- part of the reader's run) and a copy of one tuple.

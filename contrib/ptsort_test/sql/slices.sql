@@ -4,14 +4,15 @@
 -- Whatever the number of processes, and whether or not the leader takes part, the
 -- sort returns the same tuples in the same order as the serial sort.
 SET ptsort_test.slices = 8;
-SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
+SELECT variant, sorts, results, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
+FROM (SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_text_i,shape_numeric_i,shape_default_i,shape_own_i,shape_bool_i}'::regclass[]) index,
 	 (VALUES (0, true), (1, true), (2, false), (3, true), (4, false)) p (workers, leader),
 	 ptsort_test_sort(variant, index, 3000, workers => workers, leader_takes_part => leader,
 					  null_every => 30, distinct_keys => 300, slices => true) s
-GROUP BY variant, index
-ORDER BY variant COLLATE "C", index::text COLLATE "C";
+GROUP BY variant, index) r
+GROUP BY variant, sorts, results ORDER BY variant COLLATE "C", results;
 
 -- Any number of slices, even more slices than tuples.  Borders also lie between
 -- equal keys, but not between equal datums.
@@ -24,15 +25,15 @@ BEGIN
 	FROM ptsort_test_sort(variant, 'shape_int4_i', n, workers => 3, slices => true, width => 300,
 						  distinct_keys => distinct_keys) s;
 END $$;
-SELECT variant, n, distinct_keys, count(DISTINCT c.checksum) AS results,
+SELECT n, distinct_keys, count(DISTINCT (variant, c.checksum)) AS results,
 	bool_and(c.filled BETWEEN least(n, 1) AND least(slices, n)) AS in_range,
-	max(c.filled) > 2 AS cut
+	string_agg(DISTINCT variant, ', ') FILTER (WHERE c.filled > 2) AS cut
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 (VALUES (2000, 0), (2000, 2), (2000, 1), (20, 0), (1, 0), (0, 0)) p (n, distinct_keys),
 	 generate_series(1, 16) slices, slices_cut(variant, slices, n, distinct_keys) c
 WHERE slices IN (1, 16) OR (n = 2000 AND distinct_keys = 2)
-GROUP BY variant, n, distinct_keys
-ORDER BY variant COLLATE "C", n DESC, distinct_keys;
+GROUP BY n, distinct_keys
+ORDER BY n DESC, distinct_keys;
 
 -- The numbers of tuples in the slices differ by at most 10 %.  Tests keys that are
 -- all different, few different keys and one key, and participants with unequal
@@ -48,12 +49,12 @@ FROM unnest('{shape_int8_i,shape_text_i}'::regclass[]) index,
 ORDER BY index::text COLLATE "C", variant COLLATE "C", distinct_keys, pattern COLLATE "C", shares COLLATE "C";
 
 -- Some participants, or all participants, have no tuples.
-SELECT variant, shares, n, s.tuples
+SELECT shares, count(*) AS sorts, count(*) FILTER (WHERE s.tuples <> n) AS wrong
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest(ARRAY['1,0,0', '0,0,1', '0,1,1', '1,100,1']) shares, unnest('{5000,1,0}'::int[]) n,
 	 ptsort_test_sort(variant, 'shape_int8_i', n, workers => 2, slices => true,
 					  shares => string_to_array(shares, ',')::int[]) s
-ORDER BY variant COLLATE "C", shares COLLATE "C", n;
+GROUP BY shares ORDER BY shares COLLATE "C";
 
 -- Fewer workers than requested, and no workers.
 SET max_parallel_workers = 1;
