@@ -54,6 +54,7 @@ ptsort_test_model(PG_FUNCTION_ARGS)
 	ModelSource *source;
 	ModelArray *array;
 	PtSortStats stats;
+	char	   *method;
 	TupleDesc	desc;
 	Datum		values[7];
 	bool		isnull[7] = {false};
@@ -79,8 +80,8 @@ ptsort_test_model(PG_FUNCTION_ARGS)
 	values[3] = Int64GetDatum(stats.comparisons);
 	values[4] = Int64GetDatum(stats.peak_memory);
 	values[5] = Int64GetDatum(stats.temp_bytes);
-	values[6] = CStringGetTextDatum(psprintf("%s, %s",
-											 ptsort_method_name(stats.method),
-											 ptsort_method_space(stats.method)));
+	method = psprintf("%s, %s", ptsort_method_name(stats.method),
+					  ptsort_method_space(stats.method));
+	values[6] = CStringGetTextDatum(method);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, isnull)));
 }

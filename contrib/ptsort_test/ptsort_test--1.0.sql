@@ -186,6 +186,12 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_misuse'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- Returns the names of the misuses.
+CREATE FUNCTION ptsort_test_misuses()
+RETURNS text[]
+AS 'MODULE_PATHNAME', 'ptsort_test_misuses'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
 -- Returns the fault points that this session passed since ptsort_test.fault was set.
 CREATE FUNCTION ptsort_test_fault_points(
 	OUT point text,
@@ -226,26 +232,6 @@ RETURNS integer
 AS 'MODULE_PATHNAME', 'ptsort_test_allocations'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Runs a build by ptsort_parallel() for an existing index, which does not change, and
--- reads the values of the index's first column, a bigint.
---
--- ops:           a function of ptsort_test that returns the callbacks
--- callbacks:     names of the callbacks that ptsort_test_build_named returns
--- sum:           sum of the values that the function reads
--- filled_slices: number of slices with tuples, or 0 for a stream
-CREATE FUNCTION ptsort_test_build(
-	index regclass,
-	ops text,
-	callbacks text[] DEFAULT '{}',
-	workers integer DEFAULT 0,
-	budget_kb integer DEFAULT 4096,
-	OUT participants integer,
-	OUT tuples bigint,
-	OUT sum bigint,
-	OUT filled_slices integer)
-AS 'MODULE_PATHNAME', 'ptsort_test_build'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
-
 -- Runs ptsort_parallel() over rows of a table, numbers that a callback makes, or
 -- both.
 --
@@ -256,10 +242,13 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- hold_back:    the callback fill puts every tenth value of the table
 -- slices:       all processes read; if false, only the leader reads, from a stream
 -- nested:       call ptsort_parallel() in parallel mode
--- fail:         the callback that fails, and "leader" or "worker"
+-- fail:         the callback that fails, and "leader" or "worker"; or a mistake of
+--               the callbacks: no sort, alone, no slices, first tuples
 -- reads:        number of tuples to read; in slices, the number of hashes that fit
 --               in shared memory
 -- ops:          a function that returns the callbacks
+-- index:        an index of the table, to run a build over its first column; the
+--               build does not change the index
 -- participants: number of processes that put tuples
 -- rows:         number of rows of the table
 -- tuples:       number of tuples put
@@ -281,6 +270,7 @@ CREATE FUNCTION ptsort_test_parallel(
 	fail text DEFAULT '',
 	reads bigint DEFAULT 1000000000,
 	ops text DEFAULT NULL,
+	index regclass DEFAULT NULL,
 	OUT participants integer,
 	OUT launched integer,
 	OUT rows bigint,
@@ -353,12 +343,12 @@ REVOKE ALL ON FUNCTION
 	ptsort_test_size,
 	ptsort_test_size_arguments,
 	ptsort_test_misuse,
+	ptsort_test_misuses,
 	ptsort_test_fault_points,
 	ptsort_test_points,
 	ptsort_test_point,
 	ptsort_test_faults,
 	ptsort_test_allocations,
-	ptsort_test_build,
 	ptsort_test_parallel,
 	ptsort_test_take_segments,
 	ptsort_test_file,

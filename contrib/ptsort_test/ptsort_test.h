@@ -13,12 +13,8 @@
  *	  words.c	ptsort_test_words()
  *	  prefixes.c	ptsort_test_prefixes()
  *	  misuse.c	ptsort_test_misuse()
- *	  misuse_callers.c	misuses of reset and of stable sorts
- *	  misuse_kinds.c	misuses of heap tuples
- *	  misuse_variants.c	misuses of variants
  *	  reserve.c	ptsort_test_reserve()
  *	  sizes.c	ptsort_test_size(), and the ranges of arguments
- *	  build.c	ptsort_test_build()
  *	  onecall.c	ptsort_test_parallel()
  *	  settings.c	settings that force rare paths
  *	  fault.c	ptsort_test.fault; faults.h lists its files
@@ -257,25 +253,10 @@ typedef struct TestSlices
 extern void test_check_slices(TestChecker *checker, PtSortShared *shared,
 							  TestSlices *result);
 
-/* misuse_kinds.c, misuse_variants.c, misuse_callers.c */
-typedef struct TestMisuse
-{
-	const char *name;			/* NULL: the end of a list */
-	void		(*run) (void);
-} TestMisuse;
-
-extern const TestMisuse test_kind_misuses[];
-extern const TestMisuse test_variant_misuses[];
-extern const TestMisuse test_caller_misuses[];
-
 /* sizes.c */
 extern int64 test_in_range(const char *name, int64 value, int64 least,
 						   int64 most);
-
-/* misuse.c */
-extern PtSort *test_begin_int4(const PtSortOptions *options);
-extern PtSortShared *test_make_block(int processes);
-
+extern void test_begin_tuple(int nkeys, AttrNumber attnum);
 
 /* words.c */
 extern const PtSortInternals *test_internals(void);

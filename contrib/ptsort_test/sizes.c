@@ -311,8 +311,9 @@ reserve(int64 size)
 	return NULL;
 }
 
-static void
-begin_tuple(int nkeys, AttrNumber attnum)
+/* test_begin_tuple begins a sort of tuples that have one int4 column. */
+void
+test_begin_tuple(int nkeys, AttrNumber attnum)
 {
 	PtSortOptions options = {.role = PTSORT_SERIAL};
 	TupleDesc	desc = CreateTemplateTupleDesc(1);
@@ -329,14 +330,14 @@ begin_tuple(int nkeys, AttrNumber attnum)
 static char *
 tuple_keys(int64 size)
 {
-	begin_tuple((int) size, 1);
+	test_begin_tuple((int) size, 1);
 	return NULL;
 }
 
 static char *
 tuple_column(int64 size)
 {
-	begin_tuple(1, (AttrNumber) size);
+	test_begin_tuple(1, (AttrNumber) size);
 	return NULL;
 }
 
