@@ -192,14 +192,6 @@ RETURNS text[]
 AS 'MODULE_PATHNAME', 'ptsort_test_misuses'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Returns the fault points that this session passed since ptsort_test.fault was set.
-CREATE FUNCTION ptsort_test_fault_points(
-	OUT point text,
-	OUT hits bigint)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'ptsort_test_fault_points'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
-
 -- Returns the fault points that the processes of all sessions passed since a session
 -- set ptsort_test.fault.  For each point, counts the passes by leaders and by workers.
 -- Counts only this session's passes unless the library is in
@@ -344,7 +336,6 @@ REVOKE ALL ON FUNCTION
 	ptsort_test_size_arguments,
 	ptsort_test_misuse,
 	ptsort_test_misuses,
-	ptsort_test_fault_points,
 	ptsort_test_points,
 	ptsort_test_point,
 	ptsort_test_faults,

@@ -1,17 +1,5 @@
 -- Bounded sorts return the first tuples in order, for every budget, length of
 -- runs and order of the input.  With bound >= n, they return all tuples.
-CREATE FUNCTION bounded(merge_order int, spill_entries int, learn int, variant text, index regclass,
-	n int, budget_kb int, pattern text, distinct_keys int, bound int8, access bool, stable bool,
-	OUT tuples int8, OUT checksum int8, OUT runs int8)
-LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('ptsort_test.merge_order', merge_order::text, true);
-	PERFORM set_config('ptsort_test.spill_entries', spill_entries::text, true);
-	PERFORM set_config('ptsort_test.learn_tuples', learn::text, true);
-	SELECT s.tuples, s.checksum, s.runs INTO tuples, checksum, runs
-	FROM ptsort_test_sort(variant, index, n, budget_kb, pattern => pattern, random_access => access,
-						  distinct_keys => distinct_keys, null_every => 50, stable => stable, bound => bound) s;
-END $$;
 SELECT variant, stable, sorts, inputs, results, some_runs, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
 FROM (SELECT variant, index, stable, count(*) AS sorts, count(DISTINCT (pattern, keys, least(bound, 500))) AS inputs,
 	   count(DISTINCT (pattern, keys, least(bound, 500), s.checksum)) AS results, max(s.runs) > 2 AS some_runs
@@ -22,7 +10,8 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{1,50,499,9223372036854775807}'::int8[]) bound,
 	 unnest('{false,true}'::bool[]) stable,
 	 (VALUES (0, 0, false, -1), (0, 0, true, 0), (2, 35, false, 0), (3, 160, true, -1)) o (merge_order, spill, access, learn),
-	 bounded(merge_order, spill, learn, variant, index, 500, 1024, pattern, keys, bound, access, stable) s
+	 forced_sort(variant, index, 500, random_access => access, pattern => pattern, distinct_keys => keys, null_every => 50, stable => stable,
+		bound => bound, merge_order => merge_order, spill => spill, learn => learn) s
 WHERE (index <> 'shape_own_i'::regclass OR keys = 0 AND bound IN (1, 50)) AND (variant <> 'index' OR NOT stable)
 GROUP BY variant, index, stable) r
 GROUP BY variant, stable, sorts, inputs, results, some_runs ORDER BY variant COLLATE "C", stable, sorts;

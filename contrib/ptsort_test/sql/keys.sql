@@ -50,15 +50,6 @@ SELECT s.tuples, s.runs, s.key, s.comparisons FROM ptsort_test_sort('datum', 'sh
 
 -- The order is the same for every sample that the key learns from, and for every
 -- budget.
-CREATE FUNCTION key_checksum(learn int, spill int, class text, variant text, index regclass,
-	keys int, kb int, workers int, OUT checksum int8, OUT runs int8)
-LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('ptsort_test.learn_tuples', learn::text, true),
-		set_config('ptsort_test.spill_entries', spill::text, true), set_config('ptsort_test.key_class', class, true);
-	SELECT s.checksum, s.runs INTO checksum, runs
-	FROM ptsort_test_sort(variant, index, 3000, kb, workers => workers, distinct_keys => keys, null_every => 50) s;
-END $$;
 SELECT variant, sum(sorts) AS sorts, bool_and(many_runs) AS many_runs,
 	string_agg(CASE results WHEN 2 THEN '' ELSE results || ' RESULTS of ' END || index, ', ' ORDER BY index::text COLLATE "C") AS indexes
 FROM (SELECT variant, index, count(*) AS sorts, count(DISTINCT (keys, s.checksum)) AS results, max(s.runs) > 20 AS many_runs
@@ -68,7 +59,7 @@ FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 (VALUES (0, 0, 'auto', 16384, 0), (10000, 0, 'auto', 16384, 0),
 			 (0, 300, 'auto', 1024, 0), (0, 97, 'auto', 1024, 0), (0, 97, 'prefix', 1024, 0), (0, 97, 'compared', 1024, 0),
 			 (0, 0, 'auto', 1024, 2), (0, 100, 'auto', 1024, 2)) o (learn, spill, class, kb, workers),
-	 key_checksum(learn, spill, class, variant, index, keys, kb, workers) s
+	 forced_sort(variant, index, 3000, kb, workers, distinct_keys => keys, null_every => 50, learn => learn, spill => spill, class => class) s
 GROUP BY variant, index) r
 GROUP BY variant ORDER BY variant COLLATE "C";
 
@@ -94,32 +85,17 @@ GROUP BY n, s.runs > 1, s.key ORDER BY n, s.key COLLATE "C";
 
 -- A value in an exact key has no image; a sort that does not learn needs no
 -- memory for learning
-CREATE FUNCTION key_memory(class text, variant text, index regclass, n int) RETURNS int8 LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('ptsort_test.key_class', class, true);
-	RETURN (SELECT s.peak_memory FROM ptsort_test_sort(variant, index, n, 16384) s);
-END $$;
-SELECT index, key_memory('auto', 'datum', index, 20000) < 0.9 * key_memory('prefix', 'datum', index, 20000) AS less
-FROM unnest('{shape_int8_i,shape_bool_i}'::regclass[]) index;
-SELECT key_memory('auto', 'tuple', 'shape_libc_i', 1999) < key_memory('auto', 'tuple', 'shape_libc_i', 2000) - 10000 AS less;
+SELECT index, a.peak_memory < 0.9 * p.peak_memory AS less
+FROM unnest('{shape_int8_i,shape_bool_i}'::regclass[]) index, forced_sort('datum', index, 20000, 16384) a,
+	 forced_sort('datum', index, 20000, 16384, class => 'prefix') p
+UNION ALL SELECT 'shape_libc_i', a.peak_memory < b.peak_memory - 10000
+FROM forced_sort('tuple', 'shape_libc_i', 1999, 16384) a, forced_sort('tuple', 'shape_libc_i', 2000, 16384) b;
 
 -- Varlena values that are shorter than any image, and nulls among the values
 SELECT nulls, s.tuples FROM unnest('{FIRST,LAST}'::text[]) nulls,
 	ptsort_test_model('SELECT v FROM unnest(ARRAY[''b'', NULL, '''', ''abcd'', ''a'', '''', NULL, ''abc'', repeat(''x'', 100000)]) v ORDER BY 1 NULLS ' || nulls,
 		'datum') s;
 
--- A fault while a sort learns leaves nothing behind
-CREATE FUNCTION key_attempt(fault text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('ptsort_test.fault', fault, false);
-	PERFORM ptsort_test_sort('tuple', 'shape_libc_i', 4000, 1024, null_every => 11);
-	RETURN 'sorted';
-EXCEPTION WHEN OTHERS THEN
-	RETURN SQLERRM;
-END $$;
-SELECT fault, key_attempt(fault)
-FROM unnest(ARRAY['nowhere', 'textcode: learn', 'memsort: sort', 'merge: begin']) fault;
-RESET ptsort_test.fault;
-SELECT ptsort_test_temp_files();
 DROP TABLE shape_libc, shape_libc_down, shape_mixed, shape_packed, shape_wide;
-DROP FUNCTION key_of, key_checksum, key_memory, key_attempt;
+DROP FUNCTION key_of;
+SELECT ptsort_test_temp_files();

@@ -2,40 +2,41 @@
 
 -- With any number of participants, with or without the leader's process, the sort
 -- returns the same tuples in the same order as the serial sort.
-SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
+SELECT variant, sorts, results, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
+FROM (SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_text_i,shape_numeric_i,shape_default_i,shape_own_i}'::regclass[]) index,
 	 (VALUES (0, true), (1, true), (1, false), (2, false), (3, true)) p (workers, leader),
 	 ptsort_test_sort(variant, index, 3000, workers => workers, leader_takes_part => leader,
 					  null_every => 30, distinct_keys => 300) s
-GROUP BY variant, index
-ORDER BY variant COLLATE "C", index::text COLLATE "C";
+GROUP BY variant, index) r
+GROUP BY variant, sorts, results ORDER BY variant COLLATE "C", results;
 
 -- Some participants, or all participants, have no tuples.
-SELECT shares, n, s.tuples
+SELECT shares, count(*) AS sorts, count(*) FILTER (WHERE s.tuples <> n) AS wrong
 FROM unnest(ARRAY['1,0,0', '0,1,0', '0,0,1', '0,1,1', '1,100,1']) shares, unnest('{5000,1,0}'::int[]) n,
 	 ptsort_test_sort('tuple', 'shape_int8_i', n, workers => 2,
 					  shares => string_to_array(shares, ',')::int[]) s
-ORDER BY shares COLLATE "C", n;
+GROUP BY shares ORDER BY shares COLLATE "C";
 
 -- Several sorts in one segment.
-SELECT variant, s.tuples
+SELECT count(*) AS variants, min(s.tuples) AS tuples
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int4_i', 5000, workers => 2, sorts => 3) s;
 
 -- Each participant spills, and leaves all of its runs to the leader.
-SELECT variant, s.tuples, s.runs > 3 AS runs
+SELECT count(*) AS variants, min(s.tuples) AS tuples, min(s.runs) > 3 AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int8_i', 200000, workers => 2) s;
 SET ptsort_test.spill_entries = 200;
-SELECT variant, s.tuples, s.runs
+SELECT count(*) AS variants, min(s.tuples) AS tuples, min(s.runs) AS least_runs, max(s.runs) AS most_runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_text_i', 6000, workers => 2) s;
 -- If a participant has more runs than the merge order, it merges its runs into
 -- one run.
 SET ptsort_test.spill_entries = 50;
 SET ptsort_test.merge_order = 2;
-SELECT variant, s.tuples, s.runs > 200 AS runs
+SELECT count(*) AS variants, min(s.tuples) AS tuples, min(s.runs) > 200 AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_text_i', 5000, workers => 2) s;
 RESET ptsort_test.spill_entries;

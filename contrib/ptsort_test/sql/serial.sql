@@ -19,27 +19,17 @@ GROUP BY n ORDER BY n;
 
 -- Every budget, merge order and run length must return the same tuples in the
 -- same order.  Tuples with equal keys are in the order of their bytes.
-CREATE FUNCTION checksum(merge_order int, spill_entries int, variant text, index regclass,
-	n int, budget_kb int, pattern text, distinct_keys int, OUT checksum int8, OUT runs int8)
-LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('ptsort_test.merge_order', merge_order::text, true);
-	PERFORM set_config('ptsort_test.spill_entries', spill_entries::text, true);
-	SELECT s.checksum, s.runs INTO checksum, runs
-	FROM ptsort_test_sort(variant, index, n, budget_kb, pattern => pattern,
-						  distinct_keys => distinct_keys, null_every => 50) s;
-END $$;
-SELECT variant, index, count(*) AS sorts, count(DISTINCT (pattern, keys)) AS inputs,
-	   count(DISTINCT (pattern, keys, s.checksum)) AS results,
-	   min(s.runs) AS least_runs, max(s.runs) > 50 AS many_runs
+SELECT variant, sorts, inputs, results, many_runs, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
+FROM (SELECT variant, index, count(*) AS sorts, count(DISTINCT (pattern, keys)) AS inputs,
+	   count(DISTINCT (pattern, keys, s.checksum)) AS results, max(s.runs) > 50 AS many_runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_text_i}'::regclass[]) index,
 	 unnest('{random,ascending,descending,permuted}'::text[]) pattern,
 	 unnest('{0,5,1}'::int[]) keys,
 	 (VALUES (0, 0, 65536), (0, 0, 1), (2, 29, 1024), (3, 100, 1024), (0, 17, 1024)) o (merge_order, spill, kb),
-	 checksum(merge_order, spill, variant, index, 1500, kb, pattern, keys) s
-GROUP BY variant, index
-ORDER BY variant COLLATE "C", index::text COLLATE "C";
+	 forced_sort(variant, index, 1500, kb, pattern => pattern, distinct_keys => keys, null_every => 50, merge_order => merge_order, spill => spill) s
+GROUP BY variant, index) r
+GROUP BY variant, sorts, inputs, results, many_runs ORDER BY variant COLLATE "C";
 
 -- Large tuples, from some kilobytes to many megabytes.
 SELECT n, width, s.tuples, s.runs > 1 AS runs,
@@ -80,16 +70,10 @@ SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, pattern => 'perm
 -- comparison for each pair of neighbours.  (One more comparison finds the
 -- direction, and at most five comparisons find that there are more than three
 -- keys.)
-CREATE FUNCTION presorted(variant text, pattern text, n int, OUT more int8)
-LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('ptsort_test.key_class', 'compared', true);
-	SELECT s.comparisons - (n - 1) INTO more
-	FROM ptsort_test_sort(variant, 'shape_int8_i', n, 65536, pattern => pattern) s;
-END $$;
-SELECT more BETWEEN 0 AND 6 AS once, count(*) AS sorts
+SELECT s.comparisons - (n - 1) BETWEEN 0 AND 6 AS once, count(*) AS sorts
 FROM unnest('{datum,tuple}'::text[]) variant, unnest('{ascending,descending}'::text[]) pattern,
-	 unnest('{100,4096,30000}'::int[]) n, presorted(variant, pattern, n)
+	 unnest('{100,4096,30000}'::int[]) n,
+	 forced_sort(variant, 'shape_int8_i', n, 65536, pattern => pattern, class => 'compared') s
 GROUP BY once;
 
 -- Merges of large tuples also stay within the budget: each reader holds a frame (a

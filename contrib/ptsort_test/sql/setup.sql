@@ -58,6 +58,23 @@ CREATE OPERATOR CLASS last_digit_ops FOR TYPE int8 USING btree AS
 CREATE TABLE shape_own (k int8, pad text);
 CREATE INDEX shape_own_i ON shape_own (k last_digit_ops);
 
+-- ptsort_test_sort() with settings that force a path.
+CREATE FUNCTION forced_sort(variant text, index regclass, n int, budget_kb int DEFAULT 1024, workers int DEFAULT 0, shares int[] DEFAULT NULL,
+	random_access bool DEFAULT false, pattern text DEFAULT 'random', distinct_keys int8 DEFAULT 0, null_every int DEFAULT 0, width int DEFAULT 0,
+	slices bool DEFAULT false, stable bool DEFAULT false, bound int8 DEFAULT 0,
+	merge_order int DEFAULT 0, spill int DEFAULT 0, learn int DEFAULT -1, class text DEFAULT 'auto', nslices int DEFAULT 0,
+	OUT tuples int8, OUT runs int8, OUT comparisons int8, OUT peak_memory int8, OUT checksum int8, OUT filled_slices int8)
+LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('ptsort_test.merge_order', merge_order::text, true), set_config('ptsort_test.spill_entries', spill::text, true),
+		set_config('ptsort_test.learn_tuples', learn::text, true), set_config('ptsort_test.key_class', class, true),
+		set_config('ptsort_test.slices', nslices::text, true);
+	SELECT s.tuples, s.runs, s.comparisons, s.peak_memory, s.checksum, s.filled_slices
+	INTO tuples, runs, comparisons, peak_memory, checksum, filled_slices
+	FROM ptsort_test_sort(variant, index, n, budget_kb, workers, shares => shares, random_access => random_access, pattern => pattern,
+		distinct_keys => distinct_keys, null_every => null_every, width => width, slices => slices, stable => stable, bound => bound) s;
+END $$;
+
 -- Returns a random number that is the same on every machine.
 CREATE FUNCTION r(i int, seed int DEFAULT 0) RETURNS int8
 LANGUAGE sql IMMUTABLE RETURN hashint8extended(i, seed);

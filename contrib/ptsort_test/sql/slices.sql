@@ -16,21 +16,13 @@ GROUP BY variant, sorts, results ORDER BY variant COLLATE "C", results;
 
 -- Any number of slices, even more slices than tuples.  Borders also lie between
 -- equal keys, but not between equal datums.
-CREATE FUNCTION slices_cut(variant text, slices int, n int, distinct_keys int,
-	OUT filled bigint, OUT checksum bigint)
-LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('ptsort_test.slices', slices::text, true);
-	SELECT s.filled_slices, s.checksum INTO filled, checksum
-	FROM ptsort_test_sort(variant, 'shape_int4_i', n, workers => 3, slices => true, width => 300,
-						  distinct_keys => distinct_keys) s;
-END $$;
 SELECT n, distinct_keys, count(DISTINCT (variant, c.checksum)) AS results,
-	bool_and(c.filled BETWEEN least(n, 1) AND least(slices, n)) AS in_range,
-	string_agg(DISTINCT variant, ', ') FILTER (WHERE c.filled > 2) AS cut
+	bool_and(c.filled_slices BETWEEN least(n, 1) AND least(slices, n)) AS in_range,
+	string_agg(DISTINCT variant, ', ') FILTER (WHERE c.filled_slices > 2) AS cut
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 (VALUES (2000, 0), (2000, 2), (2000, 1), (20, 0), (1, 0), (0, 0)) p (n, distinct_keys),
-	 generate_series(1, 16) slices, slices_cut(variant, slices, n, distinct_keys) c
+	 generate_series(1, 16) slices, 
+	 forced_sort(variant, 'shape_int4_i', n, workers => 3, distinct_keys => distinct_keys, width => 300, slices => true, nslices => slices) c
 WHERE slices IN (1, 16) OR (n = 2000 AND distinct_keys = 2)
 GROUP BY n, distinct_keys
 ORDER BY n DESC, distinct_keys;
@@ -38,15 +30,16 @@ ORDER BY n DESC, distinct_keys;
 -- The numbers of tuples in the slices differ by at most 10 %.  Tests keys that are
 -- all different, few different keys and one key, and participants with unequal
 -- shares.
-SELECT variant, index, distinct_keys, pattern, shares, s.filled_slices,
-	s.largest_slice <= 1.1 * s.smallest_slice AS equal
+SELECT variant, distinct_keys, pattern, shares, s.filled_slices, s.largest_slice <= 1.1 * s.smallest_slice AS equal,
+	string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
 FROM unnest('{shape_int8_i,shape_text_i}'::regclass[]) index,
 	 (VALUES ('index', 0, 'random', '1,1,1'), ('index', 0, 'random', '1,10,3'), ('index', 3, 'random', '1,1,1'),
 		('index', 1, 'random', '1,1,1'), ('index', 0, 'ascending', '1,1,1'), ('index', 0, 'permuted', '3,1,0'),
 		('tuple', 40, 'random', '1,2,3')) p (variant, distinct_keys, pattern, shares),
 	 ptsort_test_sort(variant, index, 60000, budget_kb => 4096, workers => 2, distinct_keys => distinct_keys, pattern => pattern,
 		slices => true, shares => string_to_array(shares, ',')::int[]) s
-ORDER BY index::text COLLATE "C", variant COLLATE "C", distinct_keys, pattern COLLATE "C", shares COLLATE "C";
+GROUP BY 1, 2, 3, 4, 5, 6
+ORDER BY variant COLLATE "C", distinct_keys, pattern COLLATE "C", shares COLLATE "C", s.filled_slices;
 
 -- Some participants, or all participants, have no tuples.
 SELECT shares, count(*) AS sorts, count(*) FILTER (WHERE s.tuples <> n) AS wrong
@@ -65,7 +58,7 @@ SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_in
 RESET max_parallel_workers;
 
 -- Several sorts in one segment; pre-sorted shares, whose runs do not overlap.
-SELECT variant, s.tuples
+SELECT count(*) AS variants, min(s.tuples) AS tuples
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int4_i', 5000, workers => 2, sorts => 3, slices => true) s;
 SELECT pattern, s.tuples, s.filled_slices > 1 AS cut
@@ -75,7 +68,7 @@ FROM unnest('{ascending,descending}'::text[]) pattern,
 -- Each participant spills; participants merge many runs into one run.
 SET ptsort_test.spill_entries = 50;
 SET ptsort_test.merge_order = 2;
-SELECT variant, s.tuples, s.filled_slices > 1 AS cut
+SELECT count(*) AS variants, min(s.tuples) AS tuples, min(s.filled_slices) > 1 AS cut
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_text_i', 5000, workers => 2, slices => true) s;
 RESET ptsort_test.spill_entries;
@@ -92,7 +85,7 @@ SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('tuple', 'shape_in
 
 -- ptsort makes only one slice for 100 tuples.
 RESET ptsort_test.slices;
-SELECT variant, s.tuples, s.filled_slices
+SELECT count(*) AS variants, min(s.tuples) AS tuples, max(s.filled_slices) AS slices
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int8_i', 100, workers => 2, slices => true) s;
 
@@ -114,4 +107,3 @@ FROM (VALUES (0, false), (10, false), (20000, false), (20000, true)) v (n, rando
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 1000, workers => 2, slices => true);
 SELECT ptsort_test_temp_files();
 RESET ptsort_test.slices;
-DROP FUNCTION slices_cut;

@@ -25,18 +25,11 @@ GROUP BY r.sorts, r.results, r.memory, r.slices;
 
 -- Participants merge many runs into one run.  The test includes the key classes
 -- prefix and compared.
-CREATE FUNCTION forced(v text, i regclass, class text, slices bool, OUT checksum bigint, OUT runs bigint)
-LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('ptsort_test.key_class', class, true),
-		set_config('ptsort_test.spill_entries', '50', true), set_config('ptsort_test.merge_order', '2', true);
-	SELECT s.checksum, s.runs INTO checksum, runs
-	FROM ptsort_test_sort(v, i, 1500, workers => 2, slices => slices, distinct_keys => 500) s;
-END $$;
 SELECT sorts, results, runs, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
 FROM (SELECT index, count(*) AS sorts, count(DISTINCT f.checksum) AS results, min(f.runs) > 20 AS runs
 FROM shapes, (VALUES ('auto', true), ('auto', false), ('prefix', true), ('compared', true)) p (class, slices),
-	 forced(variant, index, class, slices) f
+	 forced_sort(variant, index, 1500, workers => 2, distinct_keys => 500, slices => slices, merge_order => 2, spill => 50,
+		class => class, nslices => 8) f
 GROUP BY index) r
 GROUP BY sorts, results, runs;
 
@@ -62,5 +55,5 @@ FROM unnest('{heap,index}'::text[]) variant,
 SELECT tuples, comparisons < 2 * tuples AS few FROM ptsort_test_sort('heap', 'shape_default_i', 210000, budget_kb => 65536);
 RESET ptsort_test.slices;
 SELECT ptsort_test_temp_files();
-DROP FUNCTION results, forced;
+DROP FUNCTION results;
 DROP VIEW shapes;
