@@ -365,28 +365,31 @@ ptsort_test_parallel_##name(void) \
 	return &ops; \
 }
 
-#define SHARED	.shared_size = shared_size, .shared_init = shared_init
-#define FILL	.begin = begin, .fill = fill, SHARED
-#define TABLE	FILL, .put = put
-#define INDEX	.begin = begin, .put_index = put_index, SHARED
-#define SLICES	.read_slices = read_slices
+/* The callbacks in a set */
+#define BEGIN		.begin = begin
+#define FILL		.fill = fill
+#define PUT			.put = put
+#define PUT_INDEX	.put_index = put_index
+#define INIT		.shared_init = shared_init
+#define SHARED		.shared_size = shared_size, INIT
+#define SLICES		.read_slices = read_slices
+#define NOTHING		.begin = NULL
 
-OPS(fill, FILL)
-OPS(fill_slices, FILL, SLICES)
-OPS(table, TABLE)
-OPS(table_slices, TABLE, SLICES)
-OPS(index, INDEX)
-OPS(index_slices, INDEX, SLICES)
-OPS(least,.begin = begin)
+OPS(fill, BEGIN, FILL, SHARED)
+OPS(fill_slices, BEGIN, FILL, SHARED, SLICES)
+OPS(table, BEGIN, PUT, FILL, SHARED)
+OPS(table_slices, BEGIN, PUT, FILL, SHARED, SLICES)
+OPS(index, BEGIN, PUT_INDEX, SHARED)
+OPS(index_slices, BEGIN, PUT_INDEX, SHARED, SLICES)
+OPS(least, BEGIN)
 
 /* Callbacks are missing or superfluous. */
-OPS(no_begin,.fill = fill)
-OPS(no_callback,.begin = NULL)
-OPS(index_no_begin,.put_index = put_index)
-OPS(index_put,.begin = begin,.put = put)
-OPS(index_both,.begin = begin,.put = put,.put_index = put_index)
-OPS(index_no_size,.begin = begin,.put_index = put_index,
-	.shared_init = shared_init)
+OPS(no_begin, FILL)
+OPS(no_callback, NOTHING)
+OPS(index_no_begin, PUT_INDEX)
+OPS(index_put, BEGIN, PUT)
+OPS(index_both, BEGIN, PUT, PUT_INDEX)
+OPS(index_no_size, BEGIN, PUT_INDEX, INIT)
 
 extern PGDLLEXPORT const PtParallelOps *ptsort_test_parallel_none(void);
 
