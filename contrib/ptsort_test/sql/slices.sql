@@ -1,18 +1,5 @@
--- All participants merge: several processes take slices of one sort, and the
--- leader reads the slices in order of their numbers.
-
--- Whatever the number of processes, and whether or not the leader takes part, the
--- sort returns the same tuples in the same order as the serial sort.
-SET ptsort_test.slices = 8;
-SELECT variant, sorts, results, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
-FROM (SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
-FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 unnest('{shape_int8_i,shape_text_i,shape_numeric_i,shape_default_i,shape_own_i,shape_bool_i}'::regclass[]) index,
-	 (VALUES (0, true), (1, true), (2, false), (3, true), (4, false)) p (workers, leader),
-	 ptsort_test_sort(variant, index, 3000, workers => workers, leader_takes_part => leader,
-					  null_every => 30, distinct_keys => 300, slices => true) s
-GROUP BY variant, index) r
-GROUP BY variant, sorts, results ORDER BY variant COLLATE "C", results;
+-- What only slices have: their number, sizes and borders.  parallel.sql runs the
+-- same sorts in slices and as a stream.
 
 -- Any number of slices, even more slices than tuples.  Borders also lie between
 -- equal keys, but not between equal datums.
@@ -21,12 +8,13 @@ SELECT n, distinct_keys, count(DISTINCT (variant, c.checksum)) AS results,
 	string_agg(DISTINCT variant, ', ') FILTER (WHERE c.filled_slices > 2) AS cut
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 (VALUES (2000, 0), (2000, 2), (2000, 1), (20, 0), (1, 0), (0, 0)) p (n, distinct_keys),
-	 generate_series(1, 16) slices, 
+	 generate_series(1, 16) slices,
 	 forced_sort(variant, 'shape_int4_i', n, workers => 3, distinct_keys => distinct_keys, width => 300, slices => true, nslices => slices) c
 WHERE slices IN (1, 16) OR (n = 2000 AND distinct_keys = 2)
 GROUP BY n, distinct_keys
 ORDER BY n DESC, distinct_keys;
 
+SET ptsort_test.slices = 8;
 -- The numbers of tuples in the slices differ by at most 10 %.  Tests keys that are
 -- all different, few different keys and one key, and participants with unequal
 -- shares.
@@ -41,14 +29,6 @@ FROM unnest('{shape_int8_i,shape_text_i}'::regclass[]) index,
 GROUP BY 1, 2, 3, 4, 5, 6
 ORDER BY variant COLLATE "C", distinct_keys, pattern COLLATE "C", shares COLLATE "C", s.filled_slices;
 
--- Some participants, or all participants, have no tuples.
-SELECT shares, count(*) AS sorts, count(*) FILTER (WHERE s.tuples <> n) AS wrong
-FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 unnest(ARRAY['1,0,0', '0,0,1', '0,1,1', '1,100,1']) shares, unnest('{5000,1,0}'::int[]) n,
-	 ptsort_test_sort(variant, 'shape_int8_i', n, workers => 2, slices => true,
-					  shares => string_to_array(shares, ',')::int[]) s
-GROUP BY shares ORDER BY shares COLLATE "C";
-
 -- Fewer workers than requested, and no workers.
 SET max_parallel_workers = 1;
 SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_int8_i', 5000, workers => 3, slices => true);
@@ -57,31 +37,12 @@ SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_in
 	leader_takes_part => false);
 RESET max_parallel_workers;
 
--- Several sorts in one segment; pre-sorted shares, whose runs do not overlap.
-SELECT count(*) AS variants, min(s.tuples) AS tuples
-FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 ptsort_test_sort(variant, 'shape_int4_i', 5000, workers => 2, sorts => 3, slices => true) s;
-SELECT pattern, s.tuples, s.filled_slices > 1 AS cut
-FROM unnest('{ascending,descending}'::text[]) pattern,
-	 ptsort_test_sort('index', 'shape_int8_i', 20000, workers => 2, pattern => pattern, slices => true) s;
-
--- Each participant spills; participants merge many runs into one run.
-SET ptsort_test.spill_entries = 50;
-SET ptsort_test.merge_order = 2;
-SELECT count(*) AS variants, min(s.tuples) AS tuples, min(s.filled_slices) > 1 AS cut
-FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 ptsort_test_sort(variant, 'shape_text_i', 5000, workers => 2, slices => true) s;
-RESET ptsort_test.spill_entries;
-RESET ptsort_test.merge_order;
-
 -- The smallest budget, with data that does not fit in memory: wide tuples, and tuples
 -- that are larger than the budget.
 SELECT variant, s.tuples, s.data_bytes > 10 * 1024 * 1024 AS more, s.filled_slices > 1 AS cut
 FROM unnest('{tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int4_i', 6000, budget_kb => 0, workers => 3, width => 2000,
 					  distinct_keys => 50, slices => true) s;
-SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('tuple', 'shape_int8_i', 9, workers => 2, width => 3000000,
-	slices => true);
 
 -- ptsort makes only one slice for 100 tuples.
 RESET ptsort_test.slices;
@@ -89,14 +50,8 @@ SELECT count(*) AS variants, min(s.tuples) AS tuples, max(s.filled_slices) AS sl
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int8_i', 100, workers => 2, slices => true) s;
 
--- Unique sorts without duplicates, then with a duplicate that only the merge can
--- find.  Then a feature that slices lack: random access.
+-- Slices lack random access.
 \set VERBOSITY terse
-SET ptsort_test.slices = 8;
-SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_int8_i', 5000, workers => 2, pattern => 'permuted',
-	is_unique => true, slices => true);
-SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, workers => 1, pattern => 'permuted',
-	distinct_keys => 1, is_unique => true, slices => true);
 SELECT ptsort_test_sort('tuple', 'shape_int8_i', 10, workers => 1, slices => true, random_access => true);
 -- A serial sort is one slice, whether it reads from memory, from runs, or from one
 -- run with random access.
