@@ -20,8 +20,7 @@
  *	  fault.c	ptsort_test.fault; faults.h lists its files
  *	  held.c	ptsort_test.log_memory
  *	  tableam.c	a table access method without parallel scans
- *	  lock.c	ptsort_test_release_lock()
- *	  segments.c	ptsort_test_take_segments()
+ *	  lock.c	ptsort_test_release_lock(), ptsort_test_take_segments()
  *	  page.c	ptsort_test_write_page()
  *	  model.c	ptsort_test_model(); model.h lists its files
  *
