@@ -32,11 +32,11 @@ GROUP BY variant, keys, runs, few_comparisons ORDER BY variant COLLATE "C", keys
 
 -- The number of tuples that the sort gets, not the expected number, decides whether
 -- the sort learns.
-SELECT index, n, string_agg(s.key, ', ' ORDER BY expected) AS keys
+SELECT n, s.key, string_agg(DISTINCT index::text, ', ') AS indexes, count(*) AS sorts
 FROM unnest('{shape_libc_i,shape_icu_i,shape_text_i}'::regclass[]) index,
 	 (VALUES (1999, 0), (1999, 10), (1999, 300000), (2000, 0), (2000, 10), (5000, 300000)) v (n, expected),
 	 ptsort_test_sort('tuple', index, n, 16384, null_every => 11, expected_tuples => expected) s
-GROUP BY index, n ORDER BY index::text COLLATE "C", n;
+GROUP BY n, s.key ORDER BY n, s.key COLLATE "C";
 
 -- Text that comes in order gets no words, unless memory is full; text nearly
 -- in order gets words
@@ -76,12 +76,14 @@ GROUP BY s.key, s.tuples, few_comparisons ORDER BY s.key COLLATE "C";
 RESET ptsort_test.learn_tuples;
 
 -- Random access, in memory and in a run
-SELECT n, s.runs > 1 AS runs, s.key, string_agg(variant || ' ' || index, ', ' ORDER BY variant COLLATE "C", index::text COLLATE "C") AS of
+SELECT key, of, string_agg(n || CASE WHEN runs THEN ' with runs' ELSE '' END, ', ' ORDER BY n) AS tuples
+FROM (SELECT n, s.runs > 1 AS runs, s.key, string_agg(variant || ' ' || index, ', ' ORDER BY variant COLLATE "C", index::text COLLATE "C") AS of
 FROM unnest('{datum,tuple}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_bool_i,shape_uuid_i,shape_libc_i,shape_mixed_i,shape_packed_i}'::regclass[]) index,
 	 (VALUES (0, 1024), (1, 1024), (2100, 16384), (50000, 1024)) v (n, kb),
 	 ptsort_test_sort(variant, index, n, kb, random_access => true, null_every => 20, distinct_keys => n / 2) s
-GROUP BY n, s.runs > 1, s.key ORDER BY n, s.key COLLATE "C";
+GROUP BY n, s.runs > 1, s.key) r
+GROUP BY key, of ORDER BY key COLLATE "C", of COLLATE "C";
 
 -- A value in an exact key has no image; a sort that does not learn needs no
 -- memory for learning
