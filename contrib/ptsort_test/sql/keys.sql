@@ -21,13 +21,13 @@ SELECT key_of(5000, 16384) AS before, key_of(15000, 1024) AS many, key_of(5000, 
 -- includes datums without images, and spilled sorts.
 SELECT variant, keys, runs, few_comparisons, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
 FROM (SELECT variant, index, string_agg(s.key, ', ' ORDER BY n) AS keys, string_agg((s.runs > 1)::text, ', ' ORDER BY n) AS runs,
-	string_agg((s.comparisons <= 4 * n)::text, ', ' ORDER BY n) AS few_comparisons
-FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 unnest('{shape_int8_i,shape_int4_i,shape_bool_i,shape_uuid_i,shape_packed_i,shape_wide_i,shape_float8_i,shape_numeric_i,
-			  shape_libc_i,shape_libc_down_i,shape_mixed_i,shape_text_i,shape_icu_i,shape_name_i,shape_own_i}'::regclass[]) index,
-	 (VALUES (1500, 1024), (5000, 16384), (15000, 1024)) v (n, kb),
-	 ptsort_test_sort(variant, index, n, kb, null_every => 11, width => 20) s
-GROUP BY variant, index) r
+		string_agg((s.comparisons <= 4 * n)::text, ', ' ORDER BY n) AS few_comparisons
+	FROM unnest('{datum,tuple,index}'::text[]) variant,
+		 unnest('{shape_int8_i,shape_int4_i,shape_bool_i,shape_uuid_i,shape_packed_i,shape_wide_i,shape_float8_i,shape_numeric_i,
+				  shape_libc_i,shape_libc_down_i,shape_mixed_i,shape_text_i,shape_icu_i,shape_name_i,shape_own_i}'::regclass[]) index,
+		 (VALUES (1500, 1024), (5000, 16384), (15000, 1024)) v (n, kb),
+		 ptsort_test_sort(variant, index, n, kb, null_every => 11, width => 20) s
+	GROUP BY variant, index) r
 GROUP BY variant, keys, runs, few_comparisons ORDER BY variant COLLATE "C", keys COLLATE "C", runs COLLATE "C", few_comparisons COLLATE "C";
 
 -- The number of tuples that the sort gets, not the expected number, decides whether
@@ -53,14 +53,14 @@ SELECT s.tuples, s.runs, s.key, s.comparisons FROM ptsort_test_sort('datum', 'sh
 SELECT variant, sum(sorts) AS sorts, bool_and(many_runs) AS many_runs,
 	string_agg(CASE results WHEN 2 THEN '' ELSE results || ' RESULTS of ' END || index, ', ' ORDER BY index::text COLLATE "C") AS indexes
 FROM (SELECT variant, index, count(*) AS sorts, count(DISTINCT (keys, s.checksum)) AS results, max(s.runs) > 20 AS many_runs
-FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 unnest('{shape_libc_i,shape_libc_down_i,shape_mixed_i,shape_text_i,shape_icu_i,shape_name_i,shape_int8_i,shape_packed_i}'::regclass[]) index,
-	 unnest('{0,40}'::int[]) keys,
-	 (VALUES (0, 0, 'auto', 16384, 0), (10000, 0, 'auto', 16384, 0),
-			 (0, 300, 'auto', 1024, 0), (0, 97, 'auto', 1024, 0), (0, 97, 'prefix', 1024, 0), (0, 97, 'compared', 1024, 0),
-			 (0, 0, 'auto', 1024, 2), (0, 100, 'auto', 1024, 2)) o (learn, spill, class, kb, workers),
-	 forced_sort(variant, index, 3000, kb, workers, distinct_keys => keys, null_every => 50, learn => learn, spill => spill, class => class) s
-GROUP BY variant, index) r
+	FROM unnest('{datum,tuple,index}'::text[]) variant,
+		 unnest('{shape_libc_i,shape_libc_down_i,shape_mixed_i,shape_text_i,shape_icu_i,shape_name_i,shape_int8_i,shape_packed_i}'::regclass[]) index,
+		 unnest('{0,40}'::int[]) keys,
+		 (VALUES (0, 0, 'auto', 16384, 0), (10000, 0, 'auto', 16384, 0),
+				 (0, 300, 'auto', 1024, 0), (0, 97, 'auto', 1024, 0), (0, 97, 'prefix', 1024, 0), (0, 97, 'compared', 1024, 0),
+				 (0, 0, 'auto', 1024, 2), (0, 100, 'auto', 1024, 2)) o (learn, spill, class, kb, workers),
+		 forced_sort(variant, index, 3000, kb, workers, distinct_keys => keys, null_every => 50, learn => learn, spill => spill, class => class) s
+	GROUP BY variant, index) r
 GROUP BY variant ORDER BY variant COLLATE "C";
 
 -- In a parallel sort, one participant learns for all participants.  The leader
@@ -78,11 +78,11 @@ RESET ptsort_test.learn_tuples;
 -- Random access, in memory and in a run
 SELECT key, of, string_agg(n || CASE WHEN runs THEN ' with runs' ELSE '' END, ', ' ORDER BY n) AS tuples
 FROM (SELECT n, s.runs > 1 AS runs, s.key, string_agg(variant || ' ' || index, ', ' ORDER BY variant COLLATE "C", index::text COLLATE "C") AS of
-FROM unnest('{datum,tuple}'::text[]) variant,
-	 unnest('{shape_int8_i,shape_bool_i,shape_uuid_i,shape_libc_i,shape_mixed_i,shape_packed_i}'::regclass[]) index,
-	 (VALUES (0, 1024), (1, 1024), (2100, 16384), (50000, 1024)) v (n, kb),
-	 ptsort_test_sort(variant, index, n, kb, random_access => true, null_every => 20, distinct_keys => n / 2) s
-GROUP BY n, s.runs > 1, s.key) r
+	FROM unnest('{datum,tuple}'::text[]) variant,
+		 unnest('{shape_int8_i,shape_bool_i,shape_uuid_i,shape_libc_i,shape_mixed_i,shape_packed_i}'::regclass[]) index,
+		 (VALUES (0, 1024), (1, 1024), (2100, 16384), (50000, 1024)) v (n, kb),
+		 ptsort_test_sort(variant, index, n, kb, random_access => true, null_every => 20, distinct_keys => n / 2) s
+	GROUP BY n, s.runs > 1, s.key) r
 GROUP BY key, of ORDER BY key COLLATE "C", of COLLATE "C";
 
 -- A value in an exact key has no image; a sort that does not learn needs no

@@ -7,12 +7,12 @@ SET ptsort_test.slices = 8;
 -- returns the same tuples in the same order as the serial sort.
 SELECT variant, sorts, results, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
 FROM (SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
-FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 unnest('{shape_int8_i,shape_text_i,shape_numeric_i,shape_default_i,shape_own_i,shape_bool_i}'::regclass[]) index,
-	 unnest('{f,t}'::bool[]) slices, (VALUES (0, true), (1, true), (1, false), (2, false), (3, true)) p (workers, leader),
-	 ptsort_test_sort(variant, index, 3000, workers => workers, leader_takes_part => leader,
-					  null_every => 30, distinct_keys => 300, slices => slices) s
-GROUP BY variant, index) r
+	FROM unnest('{datum,tuple,index}'::text[]) variant,
+		 unnest('{shape_int8_i,shape_text_i,shape_numeric_i,shape_default_i,shape_own_i,shape_bool_i}'::regclass[]) index,
+		 unnest('{f,t}'::bool[]) slices, (VALUES (0, true), (1, true), (1, false), (2, false), (3, true)) p (workers, leader),
+		 ptsort_test_sort(variant, index, 3000, workers => workers, leader_takes_part => leader,
+						  null_every => 30, distinct_keys => 300, slices => slices) s
+	GROUP BY variant, index) r
 GROUP BY variant, sorts, results ORDER BY variant COLLATE "C", results;
 
 -- Some participants, or all participants, have no tuples.

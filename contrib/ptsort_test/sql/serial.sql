@@ -21,14 +21,14 @@ GROUP BY n ORDER BY n;
 -- same order.  Tuples with equal keys are in the order of their bytes.
 SELECT variant, sorts, inputs, results, many_runs, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
 FROM (SELECT variant, index, count(*) AS sorts, count(DISTINCT (pattern, keys)) AS inputs,
-	   count(DISTINCT (pattern, keys, s.checksum)) AS results, max(s.runs) > 50 AS many_runs
-FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 unnest('{shape_int8_i,shape_text_i}'::regclass[]) index,
-	 unnest('{random,ascending,descending,permuted}'::text[]) pattern,
-	 unnest('{0,5,1}'::int[]) keys,
-	 (VALUES (0, 0, 65536), (0, 0, 1), (2, 29, 1024), (3, 100, 1024), (0, 17, 1024)) o (merge_order, spill, kb),
-	 forced_sort(variant, index, 1500, kb, pattern => pattern, distinct_keys => keys, null_every => 50, merge_order => merge_order, spill => spill) s
-GROUP BY variant, index) r
+		   count(DISTINCT (pattern, keys, s.checksum)) AS results, max(s.runs) > 50 AS many_runs
+	FROM unnest('{datum,tuple,index}'::text[]) variant,
+		 unnest('{shape_int8_i,shape_text_i}'::regclass[]) index,
+		 unnest('{random,ascending,descending,permuted}'::text[]) pattern,
+		 unnest('{0,5,1}'::int[]) keys,
+		 (VALUES (0, 0, 65536), (0, 0, 1), (2, 29, 1024), (3, 100, 1024), (0, 17, 1024)) o (merge_order, spill, kb),
+		 forced_sort(variant, index, 1500, kb, pattern => pattern, distinct_keys => keys, null_every => 50, merge_order => merge_order, spill => spill) s
+	GROUP BY variant, index) r
 GROUP BY variant, sorts, inputs, results, many_runs ORDER BY variant COLLATE "C";
 
 -- Large tuples, from some kilobytes to many megabytes.

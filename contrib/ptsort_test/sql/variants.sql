@@ -23,10 +23,10 @@ GROUP BY sorts, results, in_memory, cut;
 -- prefix and compared.
 SELECT sorts, results, runs, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
 FROM (SELECT index, count(*) AS sorts, count(DISTINCT f.checksum) AS results, min(f.runs) > 20 AS runs
-FROM shapes, (VALUES ('auto', true), ('auto', false), ('prefix', true), ('compared', true)) p (class, slices),
-	 forced_sort(variant, index, 1500, workers => 2, distinct_keys => 500, slices => slices, merge_order => 2, spill => 50,
-		class => class, nslices => 8) f
-GROUP BY index) r
+	FROM shapes, (VALUES ('auto', true), ('auto', false), ('prefix', true), ('compared', true)) p (class, slices),
+		 forced_sort(variant, index, 1500, workers => 2, distinct_keys => 500, slices => slices, merge_order => 2, spill => 50,
+			class => class, nslices => 8) f
+	GROUP BY index) r
 GROUP BY sorts, results, runs;
 
 -- All keys different, one key for all tuples, one tuple, and no tuple.  Some
