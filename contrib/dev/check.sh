@@ -15,8 +15,8 @@
 #
 #	# Runs alone: it replaces the library that all servers load
 #
-# The fuzzers of contrib/fuzz run for at least the seconds that FUZZ_SECONDS and
-# the variables below set.  "make fuzz" runs one of them for longer.
+# FUZZ_SECONDS=n sets how long contrib/fuzz/t/001_fuzz.pl plays each kind of case.
+# "make fuzz" plays one kind for longer.
 #
 # The script prints a job's output when the job ends.  If a TAP file takes
 # longer than TAP_SECONDS, the script ends it and counts it as failed.  The
@@ -324,9 +324,6 @@ show_node_logs()
 	done
 }
 
-export FUZZ_SECONDS=${FUZZ_SECONDS:-45} SORT_FUZZ_SECONDS=${SORT_FUZZ_SECONDS:-20}
-export QUERY_FUZZ_SECONDS=${QUERY_FUZZ_SECONDS:-60} COPY_FUZZ_SECONDS=${COPY_FUZZ_SECONDS:-20}
-export REBUILD_FUZZ_SECONDS=${REBUILD_FUZZ_SECONDS:-20}
 contrib/dev/setup.sh || give_up "packages are missing"
 find_server || give_up "no PostgreSQL server found"
 say "$("$pg_config" --version)"
