@@ -20,7 +20,7 @@
 #include "compat.h"
 
 #include "catalog/pg_type.h"
-#include "check/checkmany.h"
+#include "check/checkone.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/hook.h"
@@ -83,6 +83,13 @@ clip(const char *message)
 	return pg_mbcliplen(message, length, length);
 }
 
+static Datum
+make_array(Datum *texts, int n)
+{
+	return PointerGetDatum(construct_array(texts, n, TEXTOID, -1, false,
+										   TYPALIGN_INT));
+}
+
 /* Returns an array of texts, one for the first fault of each kind. */
 static Datum
 describe_faults(const CheckReport *report)
@@ -102,8 +109,7 @@ describe_faults(const CheckReport *report)
 													  clip(finding->message),
 													  finding->message));
 	}
-	return PointerGetDatum(construct_array(texts, n, TEXTOID, -1, false,
-										   TYPALIGN_INT));
+	return make_array(texts, n);
 }
 
 /* CheckAll: the state of ptsort_check_indexes(). */
@@ -258,8 +264,7 @@ describe_state(const CheckSlot *slot, CheckState state)
 	else
 		line = psprintf("not checked: %s", checkone_reason(state, &sqlstate));
 	text = CStringGetTextDatum(line);
-	return PointerGetDatum(construct_array(&text, 1, TEXTOID, -1, false,
-										   TYPALIGN_INT));
+	return make_array(&text, 1);
 }
 
 /* Add the result of a check to the function's result. */
