@@ -159,9 +159,10 @@ compare_passes(const TextRanks *ranks, int shared, const char *a, int a_length,
 							 cmp);
 }
 
-bool
-text_rank_compare(const TextRanks *ranks, int shared, const char *a,
-				  int a_length, const char *b, int b_length, int *cmp)
+/* Compare two strings: see text_rank_compare. */
+static inline bool
+compare_tables(const TextRanks *ranks, int shared, const char *a, int a_length,
+			   const char *b, int b_length, int *cmp)
 {
 	if (ranks->units)
 		return text_unit_compare(ranks->units, shared, a, a_length, b,
@@ -169,6 +170,13 @@ text_rank_compare(const TextRanks *ranks, int shared, const char *a,
 	*cmp = compare_bytes(ranks, shared, a, a_length, b, b_length);
 	return *cmp != 0 ||
 		compare_passes(ranks, shared, a, a_length, b, b_length, cmp);
+}
+
+bool
+text_rank_compare(const TextRanks *ranks, int shared, const char *a,
+				  int a_length, const char *b, int b_length, int *cmp)
+{
+	return compare_tables(ranks, shared, a, a_length, b, b_length, cmp);
 }
 
 
@@ -660,8 +668,7 @@ compare_ranks(Datum x, Datum y, SortSupport ssup)
 	shared = shared_length(a, b, Min(a_length, b_length));
 	if (shared == a_length && shared == b_length)
 		return 0;
-	if (!text_rank_compare(self->ranks, shared, a, a_length, b, b_length,
-						   &cmp))
+	if (!compare_tables(self->ranks, shared, a, a_length, b, b_length, &cmp))
 		return compare_full(self, x, y);
 	if (self->ranks->compared < BOTH_FIRST ||
 		self->compared++ % TEXT_SPOT_EVERY == 0)
