@@ -63,7 +63,7 @@ typedef struct ScanColumn
 	bool		byval;
 	char		align;
 	uint32		offset;			/* from t_hoff; see fixed_values */
-}			ScanColumn;
+} ScanColumn;
 
 /*
  * HeapColumns: a plan to extract an index's values from a tuple.  A slot
@@ -187,7 +187,7 @@ walk_columns(const HeapColumns *plan, HeapTupleHeader tuple, int from,
 
 	for (i = from; i < natts; i++)
 	{
-		const		ScanColumn *column = &plan->columns[i];
+		const ScanColumn *column = &plan->columns[i];
 
 		if (has_nulls && att_isnull(i, tuple->t_bits))
 		{
@@ -238,7 +238,7 @@ take_columns(const HeapColumns *plan, HeapTupleHeader tuple,
 
 		for (int i = 0; i < plan->nfixed_values; i++)
 		{
-			const		ScanColumn *fixed = &plan->fixed_values[i];
+			const ScanColumn *fixed = &plan->fixed_values[i];
 
 			values[fixed->value] = fetch_att(data + fixed->offset,
 											 fixed->byval, fixed->len);

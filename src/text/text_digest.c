@@ -531,15 +531,6 @@ agrees_on_elements(const TextRanks *ranks, const ElementList *list,
  */
 
 static char *
-digest_bytes(void)
-{
-	StringInfoData image;
-
-	image_begin(&image, BYTES_IMAGE);
-	return image_digest(&image);
-}
-
-static char *
 digest_libc(Oid collation)
 {
 	TextRanks  *ranks = text_rank_find(collation);
@@ -621,6 +612,7 @@ text_digest(Oid collation)
 {
 	MemoryContext context;
 	MemoryContext old;
+	StringInfoData image;
 	char	   *digest = NULL;
 
 	if (!is_usable(collation))
@@ -629,7 +621,10 @@ text_digest(Oid collation)
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
 	if (text_rank_bytewise(collation))
-		digest = digest_bytes();
+	{
+		image_begin(&image, BYTES_IMAGE);
+		digest = image_digest(&image);
+	}
 	else if (pt_collate_is_libc(collation))
 		digest = digest_libc(collation);
 	else if (pt_collate_is_icu(collation))
