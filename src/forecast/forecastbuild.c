@@ -81,8 +81,8 @@ need_of_index(const Sample *sample, double tuple_bytes)
 	int			stride = Max(order->nwords, 1) + 1;
 	SortNeed	need = {0};
 
-	/* memsort.c sets aside scratch: an eighth of an entry, or an address */
-	need.entry_bytes = order->inline_image ? stride * 9 : (stride + 1) * 8;
+	/* an entry and its scratch, see memsort.c */
+	need.entry_bytes = 2 * stride * sizeof(uint64);
 	need.run_bytes = sample->run_bytes / Max(sample->entries, 1);
 	need.tuple_bytes = order->inline_image ? 0 : tuple_bytes;
 	if (sample->run_bytes == 0) /* unknown: count entries as unpacked */

@@ -36,7 +36,7 @@ slicelist_open(SharedFileSet *fileset, int slice, bool create)
 
 /* Write the buffer, whose unused rest becomes zero bytes of the list. */
 static void
-write_block(SliceList * list)
+write_block(SliceList *list)
 {
 	memset(list->buffer + list->used, 0, BLCKSZ - list->used);
 	tapefile_write(list->file, list->buffer, BLCKSZ, list->next);
@@ -45,7 +45,7 @@ write_block(SliceList * list)
 }
 
 static void
-append(SliceList * list, const void *data, Size size)
+append(SliceList *list, const void *data, Size size)
 {
 	const char *source = data;
 
@@ -63,7 +63,7 @@ append(SliceList * list, const void *data, Size size)
 }
 
 static void
-read_next(SliceList * list, void *data, Size size)
+read_next(SliceList *list, void *data, Size size)
 {
 	char	   *target = data;
 
@@ -86,13 +86,13 @@ read_next(SliceList * list, void *data, Size size)
 }
 
 void
-slicelist_append(SliceList * list, IndexTuple downlink)
+slicelist_append(SliceList *list, IndexTuple downlink)
 {
 	append(list, downlink, IndexTupleSize(downlink));
 }
 
 void
-slicelist_end(SliceList * list)
+slicelist_end(SliceList *list)
 {
 	IndexTupleData end = {0};
 
@@ -103,7 +103,7 @@ slicelist_end(SliceList * list)
 }
 
 bool
-slicelist_next(SliceList * list, IndexTuple downlink)
+slicelist_next(SliceList *list, IndexTuple downlink)
 {
 	read_next(list, downlink, sizeof(IndexTupleData));
 	if (IndexTupleSize(downlink) == 0)
@@ -118,7 +118,7 @@ slicelist_next(SliceList * list, IndexTuple downlink)
 }
 
 void
-slicelist_close(SliceList * list)
+slicelist_close(SliceList *list)
 {
 	tapefile_close(list->file);
 	pfree(list);
