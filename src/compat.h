@@ -646,6 +646,15 @@ pt_repack_order(Node *statement, const char **name)
 #endif
 }
 
+/* 19 added flags to table_beginscan_tidrange(). */
+#if PG_VERSION_NUM >= 190000
+#define pt_beginscan_tidrange(rel, snapshot, tid) \
+	table_beginscan_tidrange(rel, snapshot, tid, tid, 0)
+#else
+#define pt_beginscan_tidrange(rel, snapshot, tid) \
+	table_beginscan_tidrange(rel, snapshot, tid, tid)
+#endif
+
 /*
  * Since 18 extensions can add lines to a node in EXPLAIN.  If PT_EXPLAIN_NODES
  * is defined, sortnode.c has a function for explain_per_node_hook.

@@ -11,9 +11,10 @@
  * WAL.  The records contain the pages without the free space in the middle.
  * The forecast ignores wal_compression.
  *
- * Time.  The sample measures how long this machine takes to read a block and to
- * compute, put and sort an entry.  The build does the same, by other code; the
- * model below relates the two.  For writing, limit/estimate.c has a model.
+ * Time.  The build takes its cost (cost.h) times a factor: how much longer than
+ * its cost the sample took, which contains the speed of this machine and what is
+ * special about the keys.  For reading from disk and for GiST's picksplit, the
+ * sample's times count.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,21 +27,15 @@
 #include "access/xlog.h"
 #include "catalog/pg_am_d.h"
 #include "forecast/forecast.h"
-#include "limit/estimate.h"
 #include "miscadmin.h"
+#include "model/size.h"
 #include "sort/tuplesort.h"
 #include "util.h"
 
-/*
- * The model.  The times come from builds of 3 million rows (integers, md5,
- * names) with tables in the system's cache, on two processors.
- */
 static const struct
 {
-	double		scan_part;		/* the scan reads a block in this part of the
-								 * time that the sample takes */
-	double		entry_part;		/* the same for an entry */
-	double		worker_ms;		/* starting and ending a worker */
+	double		sample_part;	/* part of the sample's time that a scan and a
+								 * sort of the same rows take */
 
 	/*
 	 * Part of the budget that certainly holds entries, after the reserve.  A
@@ -56,15 +51,16 @@ static const struct
 								 * files exceed its runs */
 }			model = {
 
-	.scan_part = 0.4,
-	.entry_part = 0.9,
-	.worker_ms = 10,
+	.sample_part = 0.8,
 	.entries_part = 0.9,
 	.tuples_part = 0.7,
 	.reserve_bytes = 256 * 1024,
 	.page_wal = 40,
 	.temp_bytes = 64 * 1024
 };
+
+/* Entries of the smallest sample whose time shows anything */
+static const int least_entries = 1000;
 
 /* SortNeed: what a sort needs for each entry. */
 typedef struct SortNeed
@@ -125,43 +121,56 @@ wal_of(const ForecastRequest *request, double pages, double free_bytes)
 	return pages * (BLCKSZ + model.page_wal) - free_bytes;
 }
 
-/* Returns the milliseconds of all participants for reading the table. */
+/*
+ * Returns the factor that the sample shows.  A sample of rows does not sort, and
+ * of a small one nothing follows.
+ */
 static double
-read_ms(const Sample *sample, int busy)
+factor_of(const Job *build, const Sample *sample)
 {
-	if (sample->block_ms > 0)	/* they share the disk */
-		return sample->block_ms * sample->nblocks * busy;
-	return sample->read_ms * sample_scale(sample) * model.scan_part;
+	Job			job = *build;
+
+	if (sample->sort == NULL || sample->entries < least_entries)
+		return 1;
+	job.blocks = sample->nread;
+	job.rows = sample->entries;
+	job.run_bytes = sample->run_bytes;
+	job.participants = 1;
+	job.write_factor = 1;
+	return model.sample_part * sample->rows_ms / 1000 /
+		(cost_scan(&job) + cost_sort(&job));
 }
 
 /*
  * Returns the seconds of a build or copy.  Dividing a GiST index's tuples into
- * leaves takes 'split_ms', which participants share.  Earlier work tells how
- * much longer than in the model writing takes on this server (work_factor).
+ * leaves takes 'split_ms', which participants share, as they do reading blocks
+ * from memory.
  */
 static double
 seconds_of(const Forecast *forecast, const ForecastRequest *request,
 		   const Sample *sample, double split_ms)
 {
-	int			busy = Min(request->workers + 1, pt_processors());
-	double		scale = sample_scale(sample);
-	double		ms = read_ms(sample, busy) +
-		scale * sample->judge_ms * model.scan_part +
-		scale * (sample->put_ms + sample->sort_ms) * model.entry_part +
-		split_ms;
-	WorkAbout	about = {
-		.kind = request->copies ? WORK_COPY : WORK_INDEX,
-		.order = request->index == NULL || split_ms > 0 ? WORK_FIXED :
-		work_order(request->index),
+	bool		is_split = request->index != NULL && split_ms > 0;
+	Job			job = {
+		.copies = request->copies,
+		.key = request->index == NULL || is_split ? JOB_FIXED :
+		size_key(request->index),
+		.logged = forecast->wal_bytes > 0,
+		.blocks = Max(sample->nblocks, 1),
+		.rows = forecast->rows,
 		.row_bytes = forecast->file_bytes / Max(forecast->rows, 1),
-		.logged = forecast->wal_bytes > 0
+		.run_bytes = forecast->temp_bytes,
+		.participants = Min(request->workers + 1, pt_processors()),
+		.factor = 1,
+		.write_factor = cost_write_factor(forecast->file_bytes)
 	};
+	double		read_ms = sample->block_ms > 0 ?
+		sample->block_ms * sample->nblocks :
+		sample->read_ms * sample_scale(sample) / job.participants;
 
-	if (sample->sort == NULL)	/* then put_ms does not contain the runs */
-		ms += estimate_runs(forecast->temp_bytes) * 1000;
-	return (ms / busy + request->workers * model.worker_ms) / 1000 +
-		estimate_write(&about, forecast->rows, busy) *
-		work_factor(forecast->file_bytes);
+	job.factor = factor_of(&job, sample);
+	return (read_ms + split_ms / job.participants) / 1000 + cost_scan(&job) +
+		cost_after_scan(&job) + cost_workers(request->workers);
 }
 
 static void
@@ -173,12 +182,11 @@ forecast_index(Forecast *forecast, const ForecastRequest *request)
 	IndexSize	size;
 	SortNeed	need;
 
-	sample_index(&sample, request->heap, request->index, request->concurrent,
-				 request->limit_ms);
+	sample_take(&sample, request->heap, request->index, request->limit_ms);
 	if (is_gist)
 		gistsize_estimate(&size, request->index, &sample);
 	else
-		indexsize_estimate(&size, request->heap, request->index, &sample);
+		btreesize_estimate(&size, request->heap, request->index, &sample);
 	forecast->rows = rint(sample.entries * sample_scale(&sample));
 	forecast->file_bytes = size.pages * BLCKSZ;
 	need = need_of_index(&sample, size.tuple_bytes);
@@ -219,7 +227,7 @@ forecast_copy(Forecast *forecast, const ForecastRequest *request)
 	double		mean;
 	double		pages;
 
-	sample_rows(&sample, request->heap, request->limit_ms);
+	sample_take(&sample, request->heap, NULL, request->limit_ms);
 	forecast->rows = rint(sample.entries * sample_scale(&sample));
 	mean = sample.row_bytes / Max(sample.entries, 1);
 	/* a row that does not fit begins a page, so half a row remains free */

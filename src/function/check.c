@@ -26,6 +26,7 @@
 #include "hook/hook.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "model/size.h"
 #include "postmaster/bgworker_internals.h"
 #include "ptsort.h"
 #include "util.h"
@@ -199,7 +200,7 @@ typedef struct CheckAll
 	CheckSlot  *slots;			/* of indexes to check several at a time */
 	int			capacity;
 	int			n;
-	double		work;			/* of these indexes */
+	CostSum		cost;			/* of builds of these indexes */
 } CheckAll;
 
 /* CheckPlan: how to check an index. */
@@ -210,7 +211,7 @@ typedef struct CheckPlan
 	CheckState	state;			/* CHECK_RUNS: it can be checked */
 	bool		alone;			/* not with others at a time */
 	int			workers;		/* if alone */
-	double		work;
+	Job			job;			/* a build */
 } CheckPlan;
 
 /* CheckManyStep */
@@ -225,7 +226,7 @@ plan_index(void *arg)
 	plan->state = checkone_open(plan->index_id, with_rows, &target);
 	if (plan->state != CHECK_RUNS)
 		return;
-	plan->work = planworkers_work(target.heap, target.index);
+	size_job(&plan->job, false, target.heap, target.index);
 	if (planworkers_obstacle(target.heap,
 							 with_rows ? target.index : NULL) != NULL)
 		plan->alone = true;
@@ -288,15 +289,16 @@ check_slots(CheckAll *all)
 
 	if (all->n == 0)
 		return;
+	all->cost.teams = 1;
 	request.workers = Min(all->n - 1, all->is_given ? all->workers :
-						  planworkers_fastest(all->workers, all->work, 1));
+						  cost_fastest(&all->cost, all->workers));
 	request.budget -= request.budget / 4;	/* the slots */
 	limit_by_memory(&request);
 	checkmany_run(all->slots, all->n, &request);
 	for (int i = 0; i < all->n; i++)
 		put_row(all, &all->slots[i]);
 	all->n = 0;
-	all->work = 0;
+	memset(&all->cost, 0, sizeof(CostSum));
 }
 
 /* Check an index, or add it to the slots. */
@@ -313,7 +315,7 @@ check_next(CheckAll *all, Oid index_id)
 		if (plan.state == CHECK_RUNS && !plan.alone)
 		{
 			all->slots[all->n++] = slot;
-			all->work += plan.work;
+			cost_add(&all->cost, &plan.job);
 			if (all->n == all->capacity)
 			{
 				check_slots(all);

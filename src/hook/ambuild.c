@@ -24,8 +24,8 @@
 #include "debug.h"
 #include "gist/gistbuild.h"
 #include "hook/hook.h"
-#include "limit/work.h"
 #include "miscadmin.h"
+#include "model/size.h"
 #include "optimizer/paths.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
@@ -277,7 +277,7 @@ static int
 open_candidates(Relation heap, Relation index, Oid current,
 				Relation *candidates)
 {
-	double		bytes = work_run_bytes(WORK_INDEX, heap, index);
+	double		bytes = size_of_runs(false, heap, index);
 	List	   *indexes = original_indexes(heap);
 	bool		after = false;
 	int			n = 0;
@@ -299,7 +299,7 @@ open_candidates(Relation heap, Relation index, Oid current,
 		if (!ConditionalLockRelationOid(oid, AccessShareLock))
 			break;
 		other = index_open(oid, NoLock);
-		bytes += work_run_bytes(WORK_INDEX, heap, other);
+		bytes += size_of_runs(false, heap, other);
 		may_join = runs_no_user_code(other) &&
 			planworkers_runs_fit(index, bytes);
 		if (!may_join || ambuild_of_server(other) != btbuild ||

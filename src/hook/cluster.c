@@ -35,8 +35,8 @@
 #include "copy/copy.h"
 #include "debug.h"
 #include "hook/hook.h"
-#include "limit/work.h"
 #include "miscadmin.h"
+#include "model/size.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -72,7 +72,7 @@ cluster_why_not(Relation old_heap, Relation index)
 	if (!plan_cluster_use_sort(RelationGetRelid(old_heap),
 							   RelationGetRelid(index)) &&
 		!planworkers_runs_fit(old_heap,
-							  work_run_bytes(WORK_COPY, old_heap, index)))
+							  size_of_runs(true, old_heap, index)))
 		return "too little free space for temporary files";
 	return ambuild_why_not(old_heap);
 }

@@ -100,14 +100,9 @@ extern void planworkers_limit(BtBuildRequest *request, Relation heap,
 extern bool planworkers_runs_fit(Relation rel, double bytes);
 
 /*
- * planworkers_work returns the work of opening and checking an index, in the
- * unit of the cost model.  planworkers_fastest returns the number of workers,
- * at most 'most', with which teams do their work fastest, one after the other.
- * planworkers_beside_others returns the number, at most 'most', that leaves a
- * processor to other sessions.
+ * planworkers_beside_others returns the number of workers, at most 'most', that
+ * leaves a processor to other sessions.
  */
-extern double planworkers_work(Relation heap, Relation index);
-extern int	planworkers_fastest(int most, double work, int teams);
 extern int	planworkers_beside_others(int most);
 
 /* ambuild_build is the ambuild of both access methods. */

@@ -15,10 +15,10 @@
 
 #include "fmgr.h"
 #include "hook/hook.h"
-#include "limit/diskspace.h"
 #include "limit/pace.h"
 #include "limit/replicas.h"
 #include "miscadmin.h"
+#include "model/space.h"
 #include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"
 #include "query/sortreport.h"

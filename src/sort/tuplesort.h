@@ -346,7 +346,7 @@ extern void sort_append_run(PtSort *sort, RunWriter *writer);
 
 /*
  * sort_expect_merges tells sessions that watch how much merging will follow, if
- * the rest of the scan adds runs as before (limit/work.h).
+ * the rest of the scan adds runs as before (model/work.h).
  */
 extern void sort_expect_merges(const PtSort *sort);
 
