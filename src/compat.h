@@ -138,18 +138,14 @@
 #endif
 
 /*
- * Since 18: virtual generated columns, GiST indexes of constraints WITHOUT
- * OVERLAPS, names and versions of libraries
+ * Since 18: virtual generated columns, names and versions of libraries
  */
 #if PG_VERSION_NUM < 180000
 #define pt_expand_generated(expression, table) (expression)
-#define pt_constraint_without_overlaps(constraint) false
 #define PT_MODULE_MAGIC(title, number) PG_MODULE_MAGIC
 #else
 #define pt_expand_generated(expression, table) \
 	expand_generated_columns_in_expr(expression, table, 1)
-#define pt_constraint_without_overlaps(constraint) \
-	((constraint)->without_overlaps)
 #define PT_MODULE_MAGIC(title, number) \
 	PG_MODULE_MAGIC_EXT(.name = title, .version = number)
 #endif
@@ -648,11 +644,9 @@ pt_repack_order(Node *statement, const char **name)
 
 /* 19 added flags to table_beginscan_tidrange(). */
 #if PG_VERSION_NUM >= 190000
-#define pt_beginscan_tidrange(rel, snapshot, tid) \
-	table_beginscan_tidrange(rel, snapshot, tid, tid, 0)
+#define PT_NO_SCAN_FLAGS	, 0
 #else
-#define pt_beginscan_tidrange(rel, snapshot, tid) \
-	table_beginscan_tidrange(rel, snapshot, tid, tid)
+#define PT_NO_SCAN_FLAGS
 #endif
 
 /*

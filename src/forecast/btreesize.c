@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * btreesize.c
- *	  Estimates the pages of a btree index from the sorted entries of a sample.
+ *	  Forecasts the pages of a btree index from the sorted entries of a sample.
  *
  * The sample's tuples have the sizes of the index's tuples.  From the number
  * and the mean size of the items on leaves follow the leaves, by the rules of
- * btpage.c (has_room).  High keys and the tuples of upper levels come from
- * truncating tuples of the sample.
+ * btpage.c (has_room).  Tuples of upper levels count as large as those of the
+ * sample, although some are truncated.
  *
  * If the index is deduplicated, the size of its posting lists depends on how
  * many rows share each key.  A single mean would not suffice: the posting lists
@@ -37,9 +37,6 @@
 /* Bytes of an empty page that items and their line pointers can use */
 #define PAGE_ROOM	(BLCKSZ - SizeOfPageHeaderData - \
 					 MAXALIGN(sizeof(BTPageOpaqueData)))
-
-/* One of this many neighbours in the sample is truncated to a high key. */
-#define PIVOT_STEP	61
 
 /* A key in more blocks of the sample counts as often as the sample says. */
 #define FEW_BLOCKS	12
@@ -73,50 +70,34 @@ typedef struct Reader
 	double		scale;
 	Items		items;
 	KeyGroup	few[FEW_BLOCKS + 1];	/* by number of blocks */
-	double		pivots;			/* tuples of upper levels */
-	double		pivot_bytes;
 	/* the present key */
 	uint32		rows;
 	uint32		blocks;
 	Size		bytes;
 } Reader;
 
-static void
-add_items(Items *items, double n, Size size, Size extra)
-{
-	items->n += n;
-	items->bytes += n * (size + sizeof(ItemIdData));
-	items->extra += n * extra;
-}
-
-/* Add the items of 'keys' keys with 'rows' rows each, an integer. */
-static void
-add_lists(Items *items, double keys, double rows, Size size)
-{
-	int			most = Max(btpage_most_tids(size), 1);
-	double		full_lists = floor(rows / most);
-	double		rest = rows - full_lists * most;
-	Size		full = MAXALIGN(size + most * sizeof(ItemPointerData));
-	Size		last = MAXALIGN(size + (int) rest * sizeof(ItemPointerData));
-
-	if (most == 1)
-		full = size;
-	add_items(items, keys * full_lists, full, full - size);
-	if (rest == 1)
-		add_items(items, keys, size, 0);
-	else if (rest > 1)
-		add_items(items, keys, last, last - size);
-}
-
-/* Like add_lists, for a mean number of rows: round it up for some keys. */
+/*
+ * Add the items of 'keys' keys with 'rows' rows each, on average.  Between one
+ * row and two, a part of the keys have no posting list.
+ */
 static void
 add_keys(Items *items, double keys, double rows, Size size)
 {
-	double		low = floor(Max(rows, 1));
-	double		part = Max(rows - low, 0);
+	int			most = Max(btpage_most_tids(size), 1);
+	double		lists = keys * ceil(rows / most);
+	double		extra = keys * (rows < 2 ? 2 * (rows - 1) : rows) *
+		sizeof(ItemPointerData);
 
-	add_lists(items, keys * (1 - part), low, size);
-	add_lists(items, keys * part, low + 1, size);
+	if (most == 1 || rows <= 1)
+	{
+		lists = keys * rows;
+		extra = 0;
+	}
+	else						/* the mean of what MAXALIGN adds */
+		extra += keys * Min(rows - 1, 1) * (MAXIMUM_ALIGNOF / 2 - 1);
+	items->n += lists;
+	items->bytes += lists * (size + sizeof(ItemIdData)) + extra;
+	items->extra += extra;
 }
 
 
@@ -124,15 +105,13 @@ add_keys(Items *items, double keys, double rows, Size size)
  * Keys and blocks
  */
 
-/* Set the values of c: 1 to 8, then a geometric sequence. */
-static void
-choose_steps(double blocks[BLOCK_STEPS], double scale)
+/* Returns one of these numbers: 1 to 12, then a geometric sequence. */
+static double
+step(int i, double scale)
 {
-	double		most = scale * FEW_BLOCKS * 2;
-	double		factor = pow(most / 8, 1.0 / (BLOCK_STEPS - 8));
+	double		part = (i + 1.0 - FEW_BLOCKS) / (BLOCK_STEPS - FEW_BLOCKS);
 
-	for (int i = 0; i < BLOCK_STEPS; i++)
-		blocks[i] = i < 8 ? i + 1 : blocks[i - 1] * Max(factor, 1.01);
+	return i < FEW_BLOCKS ? i + 1 : FEW_BLOCKS * pow(2 * scale, part);
 }
 
 /* Returns P(m, c); c need not be an integer. */
@@ -148,8 +127,8 @@ probability(int m, double c, double scale)
 }
 
 /*
- * Improve the numbers of keys.  part[m][i] becomes the part of the sample's keys
- * in m blocks that have blocks[i] blocks in the table.
+ * Improve the numbers of keys.  Of those in m blocks of the sample, part[m][i]
+ * becomes the part with the ith number of blocks in the table.
  */
 static void
 iterate(double keys[BLOCK_STEPS], const KeyGroup *seen,
@@ -178,17 +157,16 @@ iterate(double keys[BLOCK_STEPS], const KeyGroup *seen,
 static void
 add_few(Reader *reader)
 {
-	double		blocks[BLOCK_STEPS];
 	double		p[FEW_BLOCKS + 1][BLOCK_STEPS];
 	double		part[FEW_BLOCKS + 1][BLOCK_STEPS];
 	double		keys[BLOCK_STEPS];
 
-	choose_steps(blocks, reader->scale);
 	for (int i = 0; i < BLOCK_STEPS; i++)
 	{
 		keys[i] = 1;
 		for (int m = 0; m <= FEW_BLOCKS; m++)
-			p[m][i] = probability(m, blocks[i], reader->scale);
+			p[m][i] = probability(m, step(i, reader->scale),
+								  reader->scale);
 	}
 	for (int n = 0; n < ITERATIONS; n++)
 		iterate(keys, reader->few, p, part);
@@ -201,7 +179,8 @@ add_few(Reader *reader)
 
 		for (int i = 0; i < BLOCK_STEPS; i++)
 			add_keys(&reader->items, few->keys * part[m][i] /
-					 Max(1 - p[0][i], 1e-12), blocks[i] * cluster, size);
+					 Max(1 - p[0][i], 1e-12), step(i, reader->scale) * cluster,
+					 size);
 	}
 }
 
@@ -217,8 +196,8 @@ end_key(Reader *reader)
 	KeyGroup   *few = &reader->few[Min(reader->blocks, FEW_BLOCKS)];
 
 	if (!reader->rules.deduplicate)
-		add_items(&reader->items, reader->rows * reader->scale, reader->bytes,
-				  0);
+		add_keys(&reader->items, reader->rows * reader->scale, 1,
+				 reader->bytes);
 	else if (reader->scale <= 1 || reader->blocks > FEW_BLOCKS)
 		add_keys(&reader->items, 1, reader->rows * reader->scale,
 				 reader->bytes);
@@ -231,18 +210,6 @@ end_key(Reader *reader)
 	reader->rows = reader->blocks = 0;
 }
 
-/* Note the size of the tuple of upper levels that divides two tuples. */
-static void
-note_pivot(Reader *reader, IndexTuple left, IndexTuple right)
-{
-	IndexTuple	pivot = _bt_truncate(reader->rules.index, left, right,
-									 reader->rules.inskey);
-
-	reader->pivots++;
-	reader->pivot_bytes += MAXALIGN(IndexTupleSize(pivot)) + sizeof(ItemIdData);
-	pfree(pivot);
-}
-
 static void
 read_sample(Reader *reader, Sample *sample, IndexSize *size)
 {
@@ -251,8 +218,7 @@ read_sample(Reader *reader, Sample *sample, IndexSize *size)
 	IndexTuple	last = palloc0(VARIANT_FORM_ROOM);
 	IndexTuple	tuple;
 
-	for (int64 i = 0; (tuple = variant_get_index(sample->sort, true)) != NULL;
-		 i++)
+	while ((tuple = variant_get_index(sample->sort, true)) != NULL)
 	{
 		BlockNumber block = ItemPointerGetBlockNumber(&tuple->t_tid);
 
@@ -264,8 +230,6 @@ read_sample(Reader *reader, Sample *sample, IndexSize *size)
 			block != ItemPointerGetBlockNumber(&last->t_tid))
 			reader->blocks++;
 		reader->bytes = IndexTupleSize(tuple);
-		if (i % PIVOT_STEP == 1)
-			note_pivot(reader, last, tuple);
 		size->tuple_bytes += reader->bytes;
 		size->largest = Max(size->largest, reader->bytes);
 		memcpy(last, tuple, reader->bytes);
@@ -276,9 +240,9 @@ read_sample(Reader *reader, Sample *sample, IndexSize *size)
 }
 
 /*
- * Count the leaves.  A leaf is full when less than leaf_full bytes are free, of
- * which the posting list of the last item may take a part, or when the next item
- * does not fit.  Its last item becomes its high key, and moves to the next leaf.
+ * Count the leaves.  A leaf is full if the next item does not fit, or if less
+ * than leaf_full bytes are free, the last item's posting list included.
+ * Its last item becomes its high key, and moves to the next leaf.
  */
 static void
 count_leaves(IndexSize *size, const Reader *reader)
@@ -304,11 +268,11 @@ count_leaves(IndexSize *size, const Reader *reader)
 }
 
 void
-btreesize_estimate(IndexSize *size, Relation heap, Relation index,
+btreesize_forecast(IndexSize *size, Relation heap, Relation index,
 				   Sample *sample)
 {
 	Reader		reader = {.scale = sample_scale(sample)};
-	double		used;
+	double		used;			/* tuples of a page of an upper level */
 	double		level;
 
 	memset(size, 0, sizeof(IndexSize));
@@ -320,10 +284,11 @@ btreesize_estimate(IndexSize *size, Relation heap, Relation index,
 	size->tuple_bytes /= Max(sample->entries, 1);
 
 	size->pages = size->leaves + 1;
-	used = PAGE_ROOM - reader.rules.upper_full;
+	used = (PAGE_ROOM - reader.rules.upper_full) /
+		(MAXALIGN(size->tuple_bytes) + sizeof(ItemIdData));
 	for (level = size->leaves; level > 1; size->pages += level)
 	{
-		level = ceil(level * reader.pivot_bytes / Max(reader.pivots, 1) / used);
+		level = ceil(level / Max(used, 2));
 		size->free_bytes += level * reader.rules.upper_full;
 	}
 }

@@ -5,9 +5,9 @@
  *
  * newindex.c	describes an index that does not exist, as a Relation
  * sample.c		samples blocks of the table; sorts the entries of their rows
- * btreesize.c	estimates the pages of the index, as btpage.c would fill them
+ * btreesize.c	forecasts the pages of the index, as btpage.c would fill them
  * gistsize.c	the same for GiST, as gistload.c would
- * forecastbuild.c	puts the estimates together
+ * forecastbuild.c	puts the parts together
  *
  * A forecast builds nothing, and holds no lock but AccessShareLock.
  *
@@ -49,8 +49,8 @@ typedef struct Sample
 	double		read_ms;		/* reading the blocks */
 	double		block_ms;		/* reading one in a row of blocks from disk;
 								 * 0: blocks are in memory */
-	double		rows_ms;		/* finding rows; computing, putting and sorting
-								 * their entries */
+	double		rows_ms;		/* finding rows; computing, putting and
+								 * sorting their entries */
 } Sample;
 
 /*
@@ -78,9 +78,9 @@ typedef struct IndexSize
 } IndexSize;
 
 /* These functions read the sample's entries. */
-extern void btreesize_estimate(IndexSize *size, Relation heap, Relation index,
+extern void btreesize_forecast(IndexSize *size, Relation heap, Relation index,
 							   Sample *sample);
-extern void gistsize_estimate(IndexSize *size, Relation index, Sample *sample);
+extern void gistsize_forecast(IndexSize *size, Relation index, Sample *sample);
 
 /* ForecastRequest: an index to build, or a table to copy. */
 typedef struct ForecastRequest

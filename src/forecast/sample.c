@@ -277,7 +277,8 @@ sample_take(Sample *sample, Relation heap, Relation index, double limit_ms)
 
 	memset(sample, 0, sizeof(Sample));
 	ItemPointerSet(&none, 0, FirstOffsetNumber);
-	state.scan = pt_beginscan_tidrange(heap, GetActiveSnapshot(), &none);
+	state.scan = table_beginscan_tidrange(heap, GetActiveSnapshot(), &none,
+										  &none PT_NO_SCAN_FLAGS);
 	if (index != NULL)
 		begin_entries(&state);
 	sample_blocks(&state, limit_ms);

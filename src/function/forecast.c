@@ -20,6 +20,7 @@
 #include "fmgr.h"
 #include "forecast/forecast.h"
 #include "funcapi.h"
+#include "function/forecaststatement.h"
 #include "gist/gistbuild.h"
 #include "hook/hook.h"
 #include "miscadmin.h"

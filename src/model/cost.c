@@ -144,32 +144,26 @@ cost_workers(int workers)
 
 /*
  * The system's cache takes about a GB before writing slows down to the speed of
- * the disk, so small and large relations have different factors.
+ * the disk, so small and large relations have different factors.  What is
+ * assumed for large ones was 1 to 3 on a machine whose disk takes 1 GB in a
+ * second.
  */
 static const double small_bytes = 24.0 * 1024 * 1024;	/* from here on */
 static const double large_bytes = 1024.0 * 1024 * 1024;
-
-/*
- * What a session assumes for large relations before it knows better.  On one
- * machine whose disk takes 1 GB in a second it was 1 to 3.
- */
-static const double assumed = 1.7;
+static const double assumed[] = {1, 1.7};
+static double remembered[2];	/* 0: nothing */
 
 /* Factors outside of these limits come from something that happened once. */
 static const double least_factor = 0.25;
 static const double most_factor = 16;
 
-/* Factors of small and of large relations; 0: nothing remembered */
-static double remembered[2];
-
 double
 cost_write_factor(double bytes)
 {
-	double		factor = remembered[bytes >= large_bytes];
+	bool		is_large = bytes >= large_bytes;
 
-	if (bytes >= small_bytes && factor > 0)
-		return factor;
-	return bytes >= large_bytes ? assumed : 1;
+	return bytes >= small_bytes && remembered[is_large] > 0 ?
+		remembered[is_large] : assumed[is_large];
 }
 
 /* The new factor counts as much as all earlier ones. */

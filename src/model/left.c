@@ -26,11 +26,8 @@
 /* Memory of an entry without its tuple */
 static const double entry_bytes = 20;
 
-/* Part of the scan from which its runs show how long a row is */
-static const double runs_trusted = 0.3;
-
-/* Part of the rows from which the last phase forecasts its own time */
-static const double rows_trusted = 0.15;
+/* Part of a phase from which it forecasts its own rest */
+static const double trusted = 0.15;
 
 /* A phase that takes longer than expected still needs this part of its time. */
 static const double overtime = 0.1;
@@ -115,8 +112,7 @@ expected_runs(const Model *model)
 	if (written == 0 && state->participants == 1 &&
 		(state->phase > WORK_SCAN || job->rows * memory < state->about.budget))
 		return 0;
-	if (model->scanned > runs_trusted && written > 0 &&
-		state->phase == WORK_SCAN)
+	if (model->scanned > trusted && written > 0 && state->phase == WORK_SCAN)
 		return written / model->scanned;
 	return Max(cost_run_bytes(job), written);
 }
@@ -159,46 +155,26 @@ limited(double bytes, double rate)
 	return rate > 0 ? bytes / rate : 0;
 }
 
+/* Mix what was expected of a phase with what its part so far shows. */
 static double
-scan_left(const Model *model)
+mix(double expected, double so_far, double done)
 {
-	const WorkState *state = model->state;
-	double		to_come = (1 - model->scanned) / model->scanned;
+	double		trust = ratio(done, trusted);
 
-	if (state->phase > WORK_SCAN)
-		return 0;
-	return Max(work_time(state, WORK_SCAN) * to_come,
-			   limited(state->counts[WORK_IO] * to_come, model->limits.io));
+	return done > 0 ? (1 - trust) * expected + trust * so_far / done : expected;
 }
 
+/* Returns the seconds left of a phase, of which a part is done. */
 static double
-sort_left(const Model *model)
+phase_left(const Model *model, WorkPhase phase, double expected, double done)
 {
-	const WorkState *state = model->state;
-	const Job  *job = &model->job;
-	double		spent = work_time(state, WORK_SORT);
-	double		merged = state->counts[WORK_TEMP] - job->run_bytes;
-	double		expected = cost_merge(job);
-	double		done;
+	double		spent = work_time(model->state, phase);
 
-	if (state->phase > WORK_SORT)
+	if (phase < model->state->phase)
 		return 0;
-	if (state->phase == WORK_SCAN || job->merged_bytes == 0)
-		return Max(cost_sort(job) + expected - spent, spent * overtime);
-	/* participants may begin to merge before the leader enters the phase */
-	done = ratio(Max(merged, 0), job->merged_bytes);
-	if (done > 0)
-		expected = Max(expected, spent / done);
-	return Max(expected * (1 - done), spent * overtime);
-}
-
-/* Mix what was expected of the last phase with what its rows so far show. */
-static double
-mix(const Model *model, double expected, double spent)
-{
-	double		trust = ratio(model->written, rows_trusted);
-
-	return (1 - trust) * expected + trust * spent / model->written;
+	expected = done > 0 ? mix(expected, spent, done) * (1 - done) :
+		expected - spent;
+	return Max(expected, spent * overtime);
 }
 
 /* Returns the WAL of all work; the last phase shows what it really is. */
@@ -210,9 +186,35 @@ expected_wal(const Model *model)
 
 	if (!model->job.logged)
 		return wal;
-	if (model->written > 0)
-		return mix(model, Max(expected, wal), wal);
-	return wal + expected;
+	return mix(model->written > 0 ? Max(expected, wal) : wal + expected, wal,
+			   model->written);
+}
+
+static double
+scan_left(const Model *model)
+{
+	const WorkState *state = model->state;
+	double		expected = work_time(state, WORK_SCAN) / model->scanned;
+	double		reads = state->counts[WORK_IO] *
+		(1 - model->scanned) / model->scanned;
+
+	if (state->phase > WORK_SCAN)
+		return 0;
+	return Max(phase_left(model, WORK_SCAN, expected, model->scanned),
+			   limited(reads, model->limits.io));
+}
+
+static double
+sort_left(const Model *model)
+{
+	const Job  *job = &model->job;
+	double		merged = model->state->counts[WORK_TEMP] - job->run_bytes;
+
+	/* participants may begin to merge before the leader enters the phase */
+	if (model->state->phase == WORK_SORT && job->merged_bytes > 0)
+		return phase_left(model, WORK_SORT, cost_merge(job),
+						  ratio(Max(merged, 0), job->merged_bytes));
+	return phase_left(model, WORK_SORT, cost_sort(job) + cost_merge(job), 0);
 }
 
 static double
@@ -222,12 +224,11 @@ write_left(const Model *model, double wal)
 	const LeftLimits *limits = &model->limits;
 	double		spent = work_time(state, WORK_WRITE);
 	double		to_come = 1 - model->written;
-	double		expected = cost_write(&model->job);
-	double		left = Max(expected - spent, spent * overtime);
+	double		left;
 
-	if (model->written > 0)
-		left = to_come * (model->is_known ? mix(model, expected, spent) :
-						  spent / model->written);
+	left = phase_left(model, WORK_WRITE, model->is_known ?
+					  cost_write(&model->job) : spent / model->written,
+					  model->written);
 	left = Max(left, limited(wal - state->counts[WORK_WAL], limits->wal));
 	left = Max(left, limited(model->job.run_bytes * to_come, limits->io));
 	if (limits->replicas && model->written > 0)

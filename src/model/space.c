@@ -199,18 +199,6 @@ space_add(List *needs, SpaceUse use, const char *path, double bytes)
 	return needs;
 }
 
-/* Returns a size in the largest unit that leaves at least 10. */
-static char *
-describe_bytes(double bytes)
-{
-	static const char *const units[] = {"kB", "MB", "GB", "TB"};
-	int			unit = 0;
-
-	for (bytes /= 1024; bytes >= 10240 && unit < lengthof(units) - 1; unit++)
-		bytes /= 1024;
-	return psprintf("%.0f %s", Max(bytes, 1), units[unit]);
-}
-
 char *
 space_verdict(List *needs)
 {
@@ -232,7 +220,8 @@ space_verdict(List *needs)
 			separator = ", ";
 		}
 		if (lacking > 0)
-			appendStringInfo(&verdict, ": %s more", describe_bytes(lacking));
+			appendStringInfo(&verdict, ": " INT64_FORMAT " MB more",
+							 lacking / (1024 * 1024) + 1);
 	}
 	return verdict.len == 0 ? pstrdup("fits") : verdict.data;
 }

@@ -76,7 +76,7 @@ extern char *space_verdict(List *needs);
 
 /* call this by space_take */
 extern void space_look(Size *guard, Relation rel, const char *path,
-						   Size size);
+					   Size size);
 
 /*
  * Take space for 'size' bytes of a relation's main fork or, if 'rel' is NULL,

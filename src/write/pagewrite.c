@@ -412,11 +412,11 @@ pagewrite_flush(PageWriter *writer)
 
 	fault_point("pagewrite: log");
 	space_take(&writer->guard, writer->index, NULL,
-				   (Size) writer->npages * BLCKSZ);
+			   (Size) writer->npages * BLCKSZ);
 	if (writer->shared->use_wal)
 	{
 		space_take_wal((Size) writer->npages * BLCKSZ +
-						   (writer->shared->nparticipants - 1) * PAGEWRITE_WAL);
+					   (writer->shared->nparticipants - 1) * PAGEWRITE_WAL);
 		log_and_write_pages(writer);
 	}
 	else
