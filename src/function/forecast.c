@@ -70,7 +70,7 @@ plan_workers(const ForecastItem *item, Relation heap, Relation index)
 		request.source = psprintf("the server does it: %s", reason);
 		return request;
 	}
-	request = planworkers_request_for(heap, index, item->workers, by_cost);
+	request = planworkers_request(heap, index, item->workers, by_cost);
 	planworkers_limit(&request, heap, index, item->copies ? heap : index);
 	return request;
 }

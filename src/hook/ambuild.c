@@ -97,7 +97,7 @@ leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
 	if (utility_workers(index) >= 0 &&
 		RelationGetNumberOfBlocks(heap) > 0 && IsUnderPostmaster)
 		indexInfo->ii_ParallelWorkers =
-			planworkers_request(heap, index,
+			planworkers_request(heap, index, utility_workers(index),
 								indexInfo->ii_ParallelWorkers).workers;
 
 	say_leaving(index, reason);
@@ -323,8 +323,9 @@ open_candidates(Relation heap, Relation index, Oid current,
 static IndexBuildResult *
 build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)
 {
-	BtBuildRequest request = planworkers_request(heap, index,
-												 indexInfo->ii_ParallelWorkers);
+	BtBuildRequest request =
+		planworkers_request(heap, index, utility_workers(index),
+							indexInfo->ii_ParallelWorkers);
 	Relation	candidates[MAX_SIBLINGS];
 	Oid			original = original_of(heap, index);
 	WaitingRuns runs;
@@ -361,7 +362,8 @@ static IndexBuildResult *
 build_gist(Relation heap, Relation index, IndexInfo *indexInfo)
 {
 	BtBuildRequest request =
-		planworkers_request(heap, index, planworkers_by_cost(heap, index));
+		planworkers_request(heap, index, utility_workers(index),
+							planworkers_by_cost(heap, index));
 
 	planworkers_limit(&request, heap, index, index);
 	return gistbuild_build(heap, index, indexInfo, request.workers,

@@ -91,7 +91,6 @@ copy_for_cluster(PT_COPY_ARGUMENTS)
 		.snapshot = PT_COPY_SNAPSHOT
 	};
 	BtBuildRequest request;
-	int			by_cost = 0;
 
 	old_heap->rd_tableam = GetHeapamTableAmRoutine();
 	redirected = InvalidOid;
@@ -109,10 +108,8 @@ copy_for_cluster(PT_COPY_ARGUMENTS)
 		rules.inserter = GetCurrentTransactionId();
 		rules.command = GetCurrentCommandId(true);
 	}
-	if (ptsort_parallel_workers < 0)
-		by_cost = plan_create_index_workers(RelationGetRelid(old_heap),
-											RelationGetRelid(index));
-	request = planworkers_request(old_heap, index, by_cost);
+	request = planworkers_request(old_heap, index, utility_workers(index),
+								  planworkers_by_cost(old_heap, index));
 	planworkers_limit(&request, old_heap, index, old_heap);
 	tablecopy_run(&rules, index, &request, num_tuples, tups_vacuumed,
 				  tups_recently_dead);

@@ -58,22 +58,17 @@ extern bool utility_rewrites(void);
 
 /*
  * planworkers_request returns a request for a build of this index, or for
- * copying the table in the order of this index.  If the statement or the
- * table's parallel_workers option sets a number of workers, the request has
- * that number, and is_order is true.  Otherwise the request has the maximum
- * number.  'by_cost' is the number from the server's cost model.
+ * copying the table in the order of this index.  If the statement, with
+ * 'requested' workers (or -1), or the table's parallel_workers option sets a
+ * number of workers, the request has that number, and is_order is true.
+ * Otherwise the request has the maximum number.  'by_cost' is the number from
+ * the server's cost model.
+ *
+ * planworkers_by_cost returns that number, as plan_create_index_workers() does,
+ * for an index that need not exist (newindex_describe).
  */
 extern BtBuildRequest planworkers_request(Relation heap, Relation index,
-										  int by_cost);
-
-/*
- * planworkers_request_for is planworkers_request for a statement that requests
- * 'requested' workers, or -1.  planworkers_by_cost returns the number from the
- * server's cost model, as plan_create_index_workers() does, for an index that
- * need not exist (newindex_describe).
- */
-extern BtBuildRequest planworkers_request_for(Relation heap, Relation index,
-											  int requested, int by_cost);
+										  int requested, int by_cost);
 extern int	planworkers_by_cost(Relation heap, Relation index);
 
 /*

@@ -121,17 +121,9 @@ planworkers_obstacle(Relation heap, Relation index)
 	return NULL;
 }
 
-BtBuildRequest
-planworkers_request(Relation heap, Relation index, int by_cost)
-{
-	return planworkers_request_for(heap, index, utility_workers(index),
-								   by_cost);
-}
-
 /* The request has 0 workers if the build cannot be parallel. */
 BtBuildRequest
-planworkers_request_for(Relation heap, Relation index, int requested,
-						int by_cost)
+planworkers_request(Relation heap, Relation index, int requested, int by_cost)
 {
 	BtBuildRequest request = {0};
 	const char *obstacle;
