@@ -15,8 +15,6 @@
 #   make demo     time index builds by the server and by ptsort, in turn
 #   make bench    time more index builds, with statistics and a chart; see contrib/bench/bench.sh
 #   make bench-text   time index builds on text found on this machine; see contrib/bench/bench-text.sh
-#   make bench-scale   time builds by 1 to 64 participants, sample what the participants wait for, and model a machine with more cores; see contrib/bench/bench-scale.sh
-#   make bench-neighbours   run pgbench during builds by the server and during builds by ptsort; see contrib/bench/bench-neighbours.sh
 #   make bench-sort   time the server's tuplesort and ptsort's sort on the same rows; see contrib/bench/bench-sort.sh
 #   make sortbench   run the sort benchmark, which sorts files, with ptsort and with other programs; see contrib/bench/bench-file.sh
 #   make bench-query   time queries sorted by the server and by ptsort; see contrib/bench/bench-query.sh
@@ -32,7 +30,7 @@ EXTENSION = ptsort
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" ptsort.control)
 
 # These goals need no pg_config: they find or install a server, then call make.
-ALONE = check check-locales crash demo bench bench-text bench-scale bench-neighbours bench-sort bench-query bench-gist sortbench dist \
+ALONE = check check-locales crash demo bench bench-text bench-sort bench-query bench-gist sortbench dist \
 	check-asserts check-18 check-19 check-arch check-valgrind check-sanitizers check-static check-indent \
 	indent typedefs check-package check-rpm fuzz
 
@@ -89,12 +87,6 @@ bench:
 bench-text:
 	@contrib/bench/bench-text.sh
 
-bench-scale:
-	@contrib/bench/bench-scale.sh
-
-bench-neighbours:
-	@STRETCH="$(SECONDS)" contrib/bench/bench-neighbours.sh
-
 bench-sort:
 	@contrib/bench/bench-sort.sh
 
@@ -143,13 +135,13 @@ LAYERS = \
 	$(addprefix order/, \
 		sortextras order) \
 	$(addprefix tape/, \
-		tapefile tape frame run splice) \
+		tapefile tape frame run) \
 	$(addprefix memory/, \
-		radix tournament tiesort bytesort entrysort memsort) \
+		radix tournament tiesort entrysort memsort) \
 	$(addprefix sort/, \
 		merge shared tuplesort slices bounded sortruns sortread learning sortput) \
 	$(addprefix variant/, \
-		variants variant_form variant_index variant_heap variant_datum variant_tuple variant_gist) \
+		variants variant_index variant_heap variant_datum variant_tuple variant_gist) \
 	$(addprefix team/, \
 		pageread heapread heapjudge heapscan team build parallel) \
 	$(addprefix write/, \
@@ -157,7 +149,7 @@ LAYERS = \
 	$(addprefix btree/, \
 		btpage btload btbuild siblings) \
 	$(addprefix gist/, \
-		gistaxis gistload gistbuild) \
+		gist gistload gistbuild) \
 	$(addprefix copy/, \
 		copy copyscan copywrite tablecopy) \
 	$(addprefix check/, \
@@ -166,7 +158,7 @@ LAYERS = \
 	$(addprefix forecast/, \
 		forecast newindex sample btreesize gistsize forecastbuild) \
 	$(addprefix query/, \
-		sortreport sortnode) \
+		sortnode sortreport) \
 	$(addprefix hook/, \
 		hook utility planworkers ambuild redirect cluster module) \
 	$(addprefix function/, \

@@ -1,7 +1,7 @@
 -- Sorts for aggregates with ORDER BY or DISTINCT inside.  Since PostgreSQL
 -- 16, a Sort node below the Aggregate node sorts the rows in the order of one of
 -- the aggregates, and ptsort performs the sort of that node.  In 15 the plans
--- have no such node (expected/aggregates_1.out).  The server does the sorts
+-- have no such node (aggregates_1.out).  The server does the sorts
 -- inside Aggregate nodes in all versions.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
@@ -44,6 +44,16 @@ END $$;
 -- read the collation's tables
 SET ptsort.sort = text;
 SELECT count(*) FROM (SELECT md5(i::text) COLLATE "en-x-icu" AS t FROM generate_series(1, 30000) i ORDER BY t OFFSET 0) s;
+
+-- 15: the server does these sorts inside Aggregate nodes
+SELECT current_setting('server_version_num')::int < 160000 AS old \gset
+\if :old
+SELECT taken(format('SELECT count(DISTINCT t), string_agg(t, '','' ORDER BY t), count(DISTINCT n), json_agg(id ORDER BY n, id) FROM aggregates%s', clause))
+FROM unnest(ARRAY['', ' GROUP BY t', ' WHERE id > 500']) clause;
+DROP FUNCTION taken, mark;
+DROP TABLE aggregates;
+\quit
+\endif
 
 -- text: the first key decides whether ptsort does the sort; with GROUP BY, this
 -- key is the first column of GROUP BY

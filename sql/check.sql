@@ -1,4 +1,5 @@
 -- ptsort_check() on sound indexes of several kinds, and its errors
+\pset format unaligned \pset footer off
 CREATE SCHEMA checks;
 SET search_path = checks, public;
 SET client_min_messages = warning;

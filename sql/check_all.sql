@@ -1,6 +1,7 @@
 -- ptsort_check_indexes() and ptsort_check_all(): many indexes in one call.  The
 -- result does not depend on the participants.  Indexes that ptsort cannot check
 -- have rows with the reason.
+\pset format unaligned \pset footer off
 CREATE SCHEMA check_all;
 SET search_path = check_all, public;
 SET client_min_messages = warning;

@@ -1,5 +1,6 @@
 -- Digests of collations: collations with equal digests order all strings alike.
 -- t/044_collation_digests.pl compares digests with orders in many locales.
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 DROP EXTENSION IF EXISTS ptsort CASCADE;

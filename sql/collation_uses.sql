@@ -1,5 +1,6 @@
 -- ptsort_collation_uses: what depends on the order of a collation.  A name says
 -- what the view must find: i_no_... and c_no_... do not depend on an order.
+\pset format unaligned \pset footer off
 CREATE SCHEMA uses;
 SET search_path = uses, public;
 SET client_min_messages = warning;

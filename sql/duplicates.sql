@@ -1,5 +1,6 @@
 -- ptsort_duplicates(): the rows with equal keys of a unique index.  The function
 -- reads the table, not the index, which may be in any disorder.
+\pset format unaligned \pset footer off
 CREATE SCHEMA duplicates;
 SET search_path = duplicates, public;
 SET client_min_messages = warning;

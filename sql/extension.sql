@@ -1,5 +1,6 @@
 -- The extension: a session can load it in several ways, its script does not
 -- depend on the search path, and dropping the extension drops no index.
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 DROP EXTENSION IF EXISTS ptsort CASCADE;

@@ -1,4 +1,5 @@
 -- The settings: their definitions, their effects, and values out of range.
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS ptsort;
 LOAD 'ptsort';

@@ -1,5 +1,6 @@
 -- ptsort_order_proofs: which index or table is known to be right after an order
 -- changed.  The collation becomes Czech, and American again: "ch" follows "h".
+\pset format unaligned \pset footer off
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 DROP EXTENSION IF EXISTS ptsort CASCADE;

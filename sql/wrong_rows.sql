@@ -1,6 +1,7 @@
 -- ptsort_wrong_rows(): the rows that break a constraint of their table, of their
 -- partition, or of a column's domain.  Constraints call a function, and the
 -- function changes, as the order of a collation does.
+\pset format unaligned \pset footer off
 CREATE SCHEMA wrong_rows;
 SET search_path = wrong_rows, public;
 SET client_min_messages = warning;

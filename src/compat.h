@@ -45,7 +45,6 @@
 #include "pgstat.h"
 #include "rewrite/rewriteHandler.h"
 #include "storage/buf_internals.h"
-#include "storage/buffile.h"
 #include "storage/bufpage.h"
 #if PG_VERSION_NUM >= 170000
 #include "storage/read_stream.h"
@@ -679,21 +678,6 @@ pt_repack_order(Node *statement, const char **name)
 #define pt_noreturn pg_noreturn
 #else
 #define pt_noreturn pg_attribute_noreturn()
-#endif
-
-/* 16 added BufFileReadExact(), which treats a short read as an error. */
-#if PG_VERSION_NUM < 160000
-static inline void
-BufFileReadExact(BufFile *file, void *ptr, size_t size)
-{
-	size_t		nread = BufFileRead(file, ptr, size);
-
-	if (nread != size)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read from temporary file: read only %zu of %zu bytes",
-						nread, size)));
-}
 #endif
 
 #endif							/* PTSORT_COMPAT_H */

@@ -15,7 +15,7 @@
 #ifndef PTSORT_DEBUG_H
 #define PTSORT_DEBUG_H
 
-#include "compat.h"
+#include "postgres.h"
 
 /* KeyClass: the best class of key that a sort may use. */
 typedef enum KeyClass

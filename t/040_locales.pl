@@ -94,7 +94,7 @@ my @names = $all ? sort keys %locales : grep { $locales{$_} } map { "$_.utf8" } 
 
 # Strings that the sort compares by the tables of their locale, with and without
 # a common prefix
-my ($nprefixes, $nrests) = $all ? (12, 80) : (6, 50);
+my ($nprefixes, $nrests) = $all ? (12, 80) : (6, 35);
 $node->safe_psql('utf8', qq{
 CREATE EXTENSION ptsort_test;
 CREATE TABLE prefixes AS

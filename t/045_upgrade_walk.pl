@@ -6,6 +6,7 @@
 # and compares all indexes and rows with the new order.
 #
 # Depends on the version: expressions in the catalogs, and versions of collations
+# Needs no assertions: it is about statements and their results
 use strict;
 use warnings;
 use FindBin;
@@ -16,7 +17,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $top = "$FindBin::RealBin/..";
-my $node = new_node('main', conf => "session_preload_libraries = 'ptsort'\nptsort.log_build = off\n");
+# ptsort_test.all_workers would give each of the checks' many indexes workers
+my $node = new_node('main', conf => "session_preload_libraries = 'ptsort'\nptsort.log_build = off\nptsort_test.all_workers = off\n");
 my $locale = $node->safe_psql('postgres', q{SELECT collcollate FROM pg_collation
 	WHERE collname ~* '^en_US\.utf-?8$' AND collprovider = 'c' AND pg_encoding_to_char(collencoding) = 'UTF8' LIMIT 1});
 plan skip_all => 'no locale en_US' if $locale eq '';

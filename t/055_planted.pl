@@ -5,6 +5,7 @@
 # where public is open to everybody, as in databases that came from 14.
 #
 # Depends on the version: what the server has to offer, and how it resolves names
+# Needs no assertions: it is about the names in statements
 use strict;
 use warnings;
 use FindBin;

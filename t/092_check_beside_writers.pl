@@ -13,7 +13,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $rounds = $ENV{PTSORT_CHECK_ROUNDS} || 12;
+my $rounds = $ENV{PTSORT_CHECK_ROUNDS} || 8;
 my $node = new_node('primary', init => { allows_streaming => 1 }, conf => "hot_standby_feedback = on\n");
 $node->safe_psql(
 	'postgres', q{

@@ -1,11 +1,9 @@
 #!/bin/bash
 #
 # bench-file.sh - `make sortbench`: run the sort benchmark of contrib/sortbench
-# on this machine's disk.  Sorts files of records in one pass and in two, with
-# cold and warm caches.  For comparison runs dd and sort, and DuckDB and
-# Polars if python3 has them.  Also runs the benchmarks Datamation, MinuteSort
-# and PennySort.  Writes a table of the results, and a picture of ptsort's sorts
-# of the largest file.
+# on this machine's disk.  Sorts files of records in one pass and in two, and
+# copies them with dd for comparison.  Also runs the benchmarks Datamation,
+# MinuteSort and PennySort.
 #
 #	make sortbench                     1 and 10 million records, 3 GB of disk
 #	make sortbench RECORDS=100000000 MEMORY=13GB      100 million, 35 GB
@@ -14,19 +12,16 @@
 #
 #   RECORDS=a,b    numbers of records in a file
 #   KINDS=a,b      kinds of records, as sortbench_generate() names them (ascii)
-#   MOST_OTHERS=n  maximum number of records for other programs, except dd
-#                  (20 million)
 #   WORKERS=n      parallel workers; the leader sorts as well (processors - 1)
-#   MEMORY=size    memory for a sort of one pass (half of the machine's memory)
-#   LITTLE=size    memory for a sort of two passes (a tenth of the file's size)
+#   MEMORY=size    memory for a sort of one pass (half of the machine's memory);
+#                  sorts of two passes have a tenth of the file's size
 #   RUNS=3         runs of each sort, in turn; the report has the medians
+#   CACHE=cold     evict the input from the system's cache before each sort
 #   SECONDS_ALLOWED=60  time of MinuteSort; 0 skips MinuteSort and PennySort
 #   MOST_BYTES=n   maximum size of a file (4 GB)
-#   PRICE=dollars  price of the machine, for PennySort (1000)
-#   ALONE=1        do not run the other programs
 #   DIRECTORY=dir  directory of the files, writable by the server's user
-#   OUT=build/sortbench   directory of results.json, report.txt, timeline.svg
-#   KEEP=1, CLUSTER=dir, PG_CONFIG=..., NO_INSTALL=1   as for bench-sort.sh
+#   OUT=build/sortbench   directory of results.json and report.txt
+#   KEEP=1, CLUSTER=dir, PG_CONFIG=..., NO_INSTALL=1   as for bench.sh
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -34,4 +29,4 @@ cd "$(dirname "$0")/../.." || exit 1
 . contrib/bench/private.sh
 
 bench filebench.py "${OUT:-build/sortbench}" \
-	RECORDS KINDS MOST_OTHERS WORKERS MEMORY LITTLE RUNS SECONDS_ALLOWED MOST_BYTES PRICE ALONE? DIRECTORY
+	RECORDS KINDS WORKERS MEMORY RUNS CACHE SECONDS_ALLOWED MOST_BYTES DIRECTORY

@@ -17,10 +17,7 @@
 #   WORKERS=0,1    numbers of workers of ptsort's builds
 #   RUNS=3         builds of each kind; the report has medians
 #   OUT=build/bench-gist   directory of results.json and report.txt
-#   KEEP=1         keep the cluster with its tables
-#   CLUSTER=dir    use a cluster that KEEP=1 kept, and build ptsort again
-#   PG_CONFIG=...  the server to measure
-#   NO_INSTALL=1   do not install missing packages, but name them and fail
+#   KEEP=1, CLUSTER=dir, PG_CONFIG=..., NO_INSTALL=1   as for bench.sh
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1

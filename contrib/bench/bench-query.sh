@@ -23,12 +23,8 @@
 #   BY=cpu         compute ratios from CPU time; BY=ms uses elapsed time.  The
 #                  default is cpu if the machine is busy, and ms otherwise
 #   MIN_ROWS=n     ptsort.min_sort_rows
-#   LIMIT=1        also run order and few without their sorts
 #   OUT=build/bench-query   directory of results.json and report.txt
-#   KEEP=1         keep the cluster with its tables
-#   CLUSTER=dir    use a cluster that KEEP=1 kept, and build ptsort again
-#   PG_CONFIG=...  the server to measure
-#   NO_INSTALL=1   do not install missing packages, but name them and fail
+#   KEEP=1, CLUSTER=dir, PG_CONFIG=..., NO_INSTALL=1   as for bench.sh
 
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -36,4 +32,4 @@ cd "$(dirname "$0")/../.." || exit 1
 . contrib/bench/private.sh
 
 bench querybench.py "${OUT:-build/bench-query}" \
-	ROWS SHAPES MEMORY WORKERS REPS BY MIN_ROWS LIMIT?
+	ROWS SHAPES MEMORY WORKERS REPS BY MIN_ROWS

@@ -21,7 +21,6 @@ import measure
 import report
 import shapes
 import textreport
-import timeline
 
 
 def numbers(words):
@@ -38,11 +37,10 @@ def parse(arguments):
     settings.add_argument("--workers", type=int, default=1)
     settings.add_argument("--wal-level", choices=("replica", "minimal"),
                           default="replica")
-    settings.add_argument("--buffers", help="shared_buffers")
 
     run = commands.add_parser("run", help="measure")
     run.add_argument("--rows", type=int, default=2000000)
-    run.add_argument("--shapes", type=shape_list, default="",
+    run.add_argument("--shapes", type=list_of(shapes.choose), default="",
                      help="names: " + " ".join([*shapes.GROUPS, *shapes.SHAPES]))
     run.add_argument("--workers", type=int, default=1,
                      help="parallel workers; the leader takes part as well")
@@ -54,24 +52,26 @@ def parse(arguments):
                      help="builds of each index by each builder")
     run.add_argument("--cache", choices=("warm", "cold"), default="warm")
     run.add_argument("--check", action="store_true", help="run amcheck on every index once")
-    run.add_argument("--limit", help="the program compiled from limit.c")
     run.add_argument("--keep", action="store_true", help="do not drop tables")
     run.add_argument("--source", default="?", help="version of ptsort")
     run.add_argument("--out", required=True, help="directory for results.json")
 
     show = commands.add_parser("report", help="text and chart from results.json")
     show.add_argument("--phases", action="store_true",
-                      help="phases and timelines of all shapes, not only of int8")
+                      help="phases of all shapes, not only of int8")
     show.add_argument("out", help="directory with results.json")
     return parser.parse_args(arguments)
 
 
-def shape_list(words):
-    """Call shapes.choose() for argparse."""
-    try:
-        return shapes.choose(words)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error))
+def list_of(choose):
+    """Wrap a function that chooses names, so that argparse reports the
+    function's errors."""
+    def parsed(words):
+        try:
+            return choose(words)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error))
+    return parsed
 
 
 def cpu_model():
@@ -152,27 +152,19 @@ def run(options):
                    for s in results["shapes"]))
 
 
-def pictures(results, everything):
-    """The report's pictures, as {file name: SVG}.  Makes no chart if a shape
-    has no ratio."""
+def pictures(results):
+    """The report's chart, as {file name: SVG}; no chart if a shape has no
+    ratio."""
     settings = results["settings"]
     measured = [s for s in results["shapes"] if "summary" in s]
-    where = [report.conditions(settings), report.machine(settings)]
+    if any(s["summary"]["ratio"] is None for s in measured):
+        return {}
     rows = " or ".join(format(n, ",") for n in sorted(
         {s["rows"] for s in measured}, reverse=True))
-    found = {}
-    if all(s["summary"]["ratio"] is not None for s in measured):
-        found["chart.svg"] = chart.chart(
-            "CREATE INDEX: how many times faster than PostgreSQL's own build",
-            ["%s rows" % rows, *where],
-            [(s["label"], s["summary"]) for s in measured])
-    for shape in measured:
-        if everything or shape["name"] == "int8":
-            found["timeline-%s.svg" % shape["name"]] = timeline.timeline(
-                "CREATE INDEX on %s rows of %s" % (
-                    format(shape["rows"], ","), shape["label"]), where,
-                {b: report.typical(shape[b]) for b in report.builders(shape)})
-    return found
+    return {"chart.svg": chart.chart(
+        "CREATE INDEX: how many times faster than PostgreSQL's own build",
+        ["%s rows" % rows, report.conditions(settings), report.machine(settings)],
+        [(s["label"], s["summary"]) for s in measured])}
 
 
 def load(out):
@@ -196,14 +188,14 @@ def show(options):
     results = load(options.out)
     return publish(options.out,
                    report.text(results, options.phases) + textreport.text(results),
-                   pictures(results, options.phases))
+                   pictures(results))
 
 
 def main(arguments):
     options = parse(arguments)
     if options.command == "settings":
         print("\n".join(cluster.settings(cluster.machine_memory(), options.workers,
-                                         options.wal_level, options.buffers)))
+                                         options.wal_level)))
         return 0
     return run(options) if options.command == "run" else show(options)
 

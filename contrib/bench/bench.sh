@@ -23,10 +23,8 @@
 #   CACHE=warm     with CACHE=cold, restart the server and empty the caches
 #                  before each build
 #   CHECK=1        run amcheck on every index once
-#   LIMIT=1        also measure what each build must do except sorting
-#                  (contrib/bench/limit.c)
-#   PHASES=1       show phases and timelines of all shapes, not only of int8
-#   OUT=build/bench   directory of results.json, report.txt and pictures
+#   PHASES=1       show ptsort's phases for all shapes, not only for int8
+#   OUT=build/bench   directory of results.json, report.txt and chart.svg
 #   KEEP=1         keep the cluster with its tables
 #   CLUSTER=dir    use a cluster that KEEP=1 kept, and build ptsort again
 #   PG_CONFIG=...  the server to measure
@@ -40,4 +38,4 @@ cd "$(dirname "$0")/../.." || exit 1
 WORKERS=${WORKERS:-1}
 mapfile -t settings_options < <(options_of WORKERS WAL_LEVEL)
 [ -z "${PHASES:-}" ] || report_options=(--phases)
-bench bench.py "${OUT:-build/bench}" WORKERS PLANNED? ROWS SHAPES MEMORY BUILDERS RUNS CACHE CHECK? LIMIT
+bench bench.py "${OUT:-build/bench}" WORKERS PLANNED? ROWS SHAPES MEMORY BUILDERS RUNS CACHE CHECK?

@@ -5,9 +5,7 @@ PGHOST, PGPORT and PGUSER name the server.  The server must run as the user
 who runs the benchmark, because emptying the cache requires a restart.
 """
 
-import ctypes
 import json
-import mmap
 import os
 import subprocess
 
@@ -33,18 +31,18 @@ def machine_memory():
     return memory
 
 
-def settings(memory, workers, wal_level="replica", buffers=None):
+def settings(memory, workers, wal_level):
     """Configuration lines for a machine with `memory` bytes of memory.  The
-    lines make the server durable, and keep checkpoints and autovacuum from
-    starting during a build.  Unless the caller passes `buffers`, the lines set
-    shared_buffers to a size that should hold a table."""
+    lines make the server durable, keep checkpoints and autovacuum from
+    starting during a build, and set shared_buffers to a size that should hold
+    a table."""
     return [
         "fsync = on",
         "full_page_writes = on",
         "synchronous_commit = on",
         "wal_level = " + wal_level,
         "max_wal_senders = 0",
-        "shared_buffers = " + (buffers or "%dMB" % (min(memory // 5, 8 * GB) // MB)),
+        "shared_buffers = %dMB" % (min(memory // 5, 8 * GB) // MB),
         "effective_cache_size = %dMB" % (memory // 2 // MB),
         "max_wal_size = %dMB" % (min(max(memory // 2, 2 * GB), 16 * GB) // MB),
         "min_wal_size = %dMB" % (min(max(memory // 8, GB), 4 * GB) // MB),
@@ -96,11 +94,6 @@ class Cluster:
         """The JSON values that a script prints, one a line."""
         return [json.loads(line) for line in self.psql(script)[0]]
 
-    def postmaster_pid(self):
-        """Process id of the server."""
-        with open(os.path.join(self.data, "postmaster.pid")) as f:
-            return int(f.readline())
-
     def settle(self):
         """Wait until all other sessions and workers are gone.  A session
         reports its statistics when it ends, and psql does not wait for the
@@ -124,51 +117,24 @@ class Cluster:
 
     def chill(self):
         """Restart the server with empty shared buffers, after asking the kernel
-        to evict the server's data.  The kernel may refuse the request, so the
-        function returns the share of the data that is still in the kernel's
-        cache."""
+        to evict the server's data."""
         self.run("CHECKPOINT")
         subprocess.run([self.pg_ctl, "stop", "-s", "-w", "-m", "fast",
                         "-D", self.data], check=True)
-        cached, total = evict(os.path.join(self.data, "base"))
+        evict(os.path.join(self.data, "base"))
         subprocess.run([self.pg_ctl, "start", "-s", "-w", "-D", self.data,
                         "-l", os.path.join(self.data, "restarted.log")],
                        check=True, stdout=subprocess.DEVNULL)
-        return cached / max(total, 1)
 
 
 def evict(directory):
     """Ask the kernel to evict all files in a directory from the kernel's cache.
-    The request needs no privilege.  Returns the number of bytes still cached,
-    and the total size of the files."""
-    cached = total = 0
+    The request needs no privilege."""
     for path, _, names in os.walk(directory):
         for name in names:
             fd = os.open(os.path.join(path, name), os.O_RDONLY)
             try:
-                size = os.fstat(fd).st_size
                 os.fsync(fd)
                 os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-                cached += cached_bytes(fd, size)
-                total += size
             finally:
                 os.close(fd)
-    return cached, total
-
-
-def cached_bytes(fd, size):
-    """The number of a file's bytes that are in the kernel's cache."""
-    if size == 0:
-        return 0
-    page = mmap.PAGESIZE
-    pages = (size + page - 1) // page
-    resident = (ctypes.c_ubyte * pages)()
-    libc = ctypes.CDLL(None, use_errno=True)
-    # ctypes gives the address of a mapping only if the mapping is writable.
-    with mmap.mmap(fd, size, mmap.MAP_PRIVATE,
-                   mmap.PROT_READ | mmap.PROT_WRITE) as area:
-        start = (ctypes.c_char * size).from_buffer(area)
-        failed = libc.mincore(ctypes.c_void_p(ctypes.addressof(start)),
-                              ctypes.c_size_t(size), resident)
-        del start
-    return 0 if failed else min(size, page * sum(r & 1 for r in resident))

@@ -7,17 +7,16 @@ module, the program that happens to run next would pay for that.
 
 import mmap
 
-from memory import read
-
 LARGE_PAGE = 2 << 20            # bytes
 MOST = 3 << 30                  # bytes
 
 
-def free_bytes(meminfo):
-    """MemFree in bytes, from the text of /proc/meminfo; 0 if missing."""
-    for line in meminfo.splitlines():
-        if line.startswith(b"MemFree:"):
-            return int(line.split()[1]) * 1024
+def free_bytes():
+    """MemFree of /proc/meminfo in bytes; 0 if missing."""
+    with open("/proc/meminfo") as f:
+        for line in f:
+            if line.startswith("MemFree:"):
+                return int(line.split()[1]) * 1024
     return 0
 
 
@@ -28,12 +27,10 @@ def touch_for(cluster, table):
 
 def touch(most):
     """Write to free memory, at most 'most' bytes and half of what is free, and
-    free it again.  Returns the number of bytes."""
-    free = free_bytes(read("/proc/meminfo"))
-    size = min(most, free // 2) // LARGE_PAGE * LARGE_PAGE
+    free it again."""
+    size = min(most, free_bytes() // 2) // LARGE_PAGE * LARGE_PAGE
     if size > 0:
         with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
             memory.madvise(mmap.MADV_HUGEPAGE)
             for at in range(0, size, mmap.PAGESIZE):
                 memory[at] = 1
-    return size

@@ -4,20 +4,15 @@ each build.
 The module uses only ptsort's documented interface.  It checks which builder
 built each index: ptsort_last_build() must show the index after a build by
 ptsort, and nothing after a build by the server.  It also checks that each build
-had the requested number of participants.
+had the requested number of participants; the server's trace_sort lines show
+those of its builds.
 """
 
-import glob
-import json
-import os
 import re
-import subprocess
 
 import freememory
 import shapes
-import tracesort
 from cluster import SqlError
-from memory import Sampler
 
 INDEX = "bench_index"
 
@@ -38,7 +33,7 @@ SET ptsort.min_table_size = 0;
 SET trace_sort = {trace};
 SET log_min_messages = fatal;
 SELECT pg_current_wal_insert_lsn() AS lsn \\gset
-SET client_min_messages = {level};
+SET client_min_messages = debug1;
 SELECT clock_timestamp() AS start \\gset
 CREATE INDEX {index} ON {table} {keys}{request};
 SELECT clock_timestamp() AS finish \\gset
@@ -57,14 +52,13 @@ def is_gist(keys):
     return keys.startswith("USING gist")
 
 
-def build_script(builder, options, table, keys, level="debug1"):
-    """The psql script for one build by "server" or "ptsort".  level is the
-    value of client_min_messages."""
+def build_script(builder, options, table, keys):
+    """The psql script for one build by "server" or "ptsort"."""
     ours = builder == "ptsort"
     return BUILD.format(
         memory=options.memory, workers=options.workers, index=INDEX,
         table=table, keys=keys if is_gist(keys) else "(%s)" % keys, enable="on" if ours else "off",
-        trace="off" if ours else "on", level=level,
+        trace="off" if ours else "on",
         request=" WITH (parallel_workers = %d)" % options.workers
         if ours and not options.planned else "")
 
@@ -81,15 +75,15 @@ def planned_workers(messages):
     return max(planned)
 
 
-def server_participants(messages, workers):
-    """The phases of a build by the server, according to the server's messages.
-    Raises BuildError unless the build had `workers` workers."""
+def check_server(messages, workers):
+    """Raise BuildError unless a build by the server had `workers` workers,
+    according to the server's messages.  Each participant's sort has a number,
+    and a serial build has only sort -1."""
     planned = planned_workers(messages)
-    parts = tracesort.phases(messages)
-    if planned != workers or (parts and len(parts) != workers + 1):
-        raise BuildError("the server planned %d workers and had %d participants, "
-                         "not %d" % (planned, len(parts), workers + 1))
-    return parts
+    sorts = set(re.findall(r"performsort of worker (\d+) starting", "\n".join(messages)))
+    if planned != workers or len(sorts) != (workers + 1 if workers else 0):
+        raise BuildError("the server planned %d workers and had %d parallel sorts, "
+                         "not %d workers" % (planned, len(sorts), workers))
 
 
 def ptsort_participants(last_build, workers):
@@ -110,11 +104,8 @@ def build(cluster, builder, options, table, keys):
     """Build the index once, and keep it.  Returns the measurements as a
     dict."""
     before = cluster.temp_bytes()
-    with Sampler(cluster.postmaster_pid()) as sampler:
-        result, messages = cluster.json(
-            build_script(builder, options, table, keys))
+    result, messages = cluster.json(build_script(builder, options, table, keys))
     result["temp_bytes"] = cluster.temp_bytes() - before
-    result["peak_memory_bytes"] = sampler.peak
     last_build = result.pop("last_build")
     workers = planned_workers(messages) if options.planned else options.workers
     if options.planned and builder == "ptsort":    # it starts only workers that pay
@@ -122,29 +113,23 @@ def build(cluster, builder, options, table, keys):
     if builder == "server":
         if last_build:
             raise BuildError("ptsort built the server's index")
-        result["participants"] = server_participants(
-            messages, 0 if is_gist(keys) else workers)
+        check_server(messages, 0 if is_gist(keys) else workers)
     else:
         parts, total = ptsort_participants(last_build, workers)
         result["participants"] = parts
         result["tuples"] = total["tuples"]
         result["comparisons"] = total["comparisons"]
         result["restarts"] = sum("ptsort: restarting build" in m for m in messages)
-        result["reported"] = {key: total[key] for key in
-                              ("runs", "run_bytes", "temp_bytes", "peak_memory_bytes")}
+        result["peak_memory_bytes"] = total["peak_memory_bytes"]
     return result
 
 
 def prepare(cluster, options, table):
-    """Warm or empty the caches, as options.cache says.  Returns a note for the
-    report, or None."""
+    """Warm or empty the caches, as options.cache says."""
     if options.cache == "cold":
-        share = cluster.chill()
-        if share > 0.05:
-            return "%.0f %% of the data stayed in the kernel's cache" % (100 * share)
+        cluster.chill()
     else:
         warm(cluster, table)
-    return None
 
 
 def warm(cluster, table):
@@ -152,24 +137,6 @@ def warm(cluster, table):
     memory that the next command may need."""
     cluster.run("CHECKPOINT", "SELECT pg_prewarm('%s') \\g /dev/null\n" % table)
     freememory.touch_for(cluster, table)
-
-
-def files_of(cluster, relation):
-    """The paths of a relation's files, in order."""
-    path = os.path.join(cluster.data, cluster.value(
-        "SELECT pg_relation_filepath('%s')" % relation))
-    return [path] + sorted(glob.glob(path + ".*"),
-                           key=lambda name: int(name.rpartition(".")[2]))
-
-
-def machine_limit(cluster, options, table, wal_bytes):
-    """Run limit.c while the index exists: read the table, form the index's
-    pages, and write them and wal_bytes of WAL, without sorting.  Returns
-    limit.c's output."""
-    return json.loads(subprocess.run(
-        [options.limit, str(options.workers + 1), str(wal_bytes), cluster.data,
-         *files_of(cluster, table), "--", *files_of(cluster, INDEX)],
-        check=True, stdout=subprocess.PIPE).stdout)
 
 
 def check(cluster, memory):
@@ -204,25 +171,19 @@ def measure(cluster, options, shape, collations):
     builders = BUILDERS if options.builders == "both" else ("ptsort",)
     for builder in builders:
         result[builder] = []
-    notes = set()
     try:
         for n in range(options.runs):
             for builder in builders if n % 2 == 0 else reversed(builders):
-                notes.add(prepare(cluster, options, table))
+                prepare(cluster, options, table)
                 done = build(cluster, builder, options, table, keys)
                 if options.check and n == 0 and not is_gist(keys):
                     done["amcheck"] = check(cluster, options.memory)
                 result[builder].append(done)
-                if options.limit and builder == "ptsort":
-                    notes.add(prepare(cluster, options, table))
-                    result.setdefault("limit", []).append(
-                        machine_limit(cluster, options, table, done["wal_bytes"]))
                 cluster.run("DROP INDEX " + INDEX)
     except (BuildError, SqlError) as error:
         cluster.run("DROP INDEX IF EXISTS " + INDEX)
         return dict(result, status="error", reason=str(error))
-    return dict(result, status="ok", notes=sorted(notes - {None}),
-                rows=result["ptsort"][0]["tuples"])
+    return dict(result, status="ok", rows=result["ptsort"][0]["tuples"])
 
 
 def load(cluster, options, table):

@@ -32,22 +32,6 @@ options_of()
 	done
 }
 
-# build_slow_disk: compile slowdisk.c into a library, and make start_cluster
-# preload the library into the server
-build_slow_disk()
-{
-	export SLOW_DISK_FILE=$work/slow-disk
-	head -c 16 /dev/zero >"$SLOW_DISK_FILE"
-	cc -O2 -shared -fPIC -o "$work/slowdisk.so" \
-		"$work/src/contrib/bench/slowdisk.c" -ldl || return 1
-	postgres_wrapper=$work/postgres-slow-disk
-	cat >"$postgres_wrapper" <<WRAPPER
-#!/bin/sh
-LD_PRELOAD="$work/slowdisk.so" exec "$bindir/postgres" "\$@"
-WRAPPER
-	chmod +x "$postgres_wrapper"
-}
-
 # bench PROGRAM OUT VARIABLE...: run the program with these variables as options,
 # and put the program's results into the directory OUT
 bench()
@@ -73,12 +57,6 @@ bench()
 	mkdir -p "$work/out" && rm -f "$work"/out/*.json
 	say "build"
 	install_private || exit 1
-	if [ -n "${LIMIT:-}" ] && [ "$program" = bench.py ]; then
-		LIMIT=$work/limit
-		cc -O2 -I"$("$private_config" --includedir-server)" \
-			-o "$LIMIT" "$work/src/contrib/bench/limit.c" || exit 1
-	fi
-	[ -z "${SLOW_DISK:-}" ] || build_slow_disk || exit 1
 	own_workdir
 	start_cluster "${settings[@]}" || exit 1
 

@@ -11,8 +11,7 @@ import re
 from collections import namedtuple
 
 import shapes
-from shapes import FIRST_NAMES, LAST_NAMES, WORDS, Table, number, pick
-from sortshapes import AMOUNT, AT, URL, chosen
+from shapes import AMOUNT, AT, FIRST_NAMES, LAST_NAMES, URL, WORDS, Table, chosen, number, pick
 
 # A query.  name selects the query on the command line, label appears in the
 # report, and table is the table that the query reads.  In sql, {events},
@@ -22,10 +21,9 @@ from sortshapes import AMOUNT, AT, URL, chosen
 # this check.  shown is the query for EXPLAIN, by default sql.  memories and
 # workers list the settings to measure the query with.  floor is the minimum
 # ratio, or None.  since is the first version of the server that has the plan.
-# unsorted is the query without its sort, or None.
 Query = namedtuple("Query", "name label table sort sql floor plan shown before after memories "
-                   "workers since unsorted",
-                   defaults=(None, ("Sort",), None, (), (), ("1GB", "4MB"), (0, 1), 15, None))
+                   "workers since",
+                   defaults=(None, ("Sort",), None, (), (), ("1GB", "4MB"), (0, 1), 15))
 
 COLLATIONS = shapes.COLLATIONS
 NEVER_SLOWER = 0.97
@@ -84,7 +82,7 @@ def ordered(name, label, keys, sort, floor):
     """A query SELECT ... ORDER BY."""
     select = "SELECT id, %s FROM {events}" % re.sub(r" COLLATE {\w+}| COLLATE \"C\"", "", keys)
     return Query("order_" + name, "ORDER BY " + label, "events", sort,
-                 counted("%s ORDER BY %s" % (select, keys)), floor, unsorted=counted(select))
+                 counted("%s ORDER BY %s" % (select, keys)), floor)
 
 
 def small(name, label, key, sort):
@@ -112,7 +110,7 @@ def few(name, label, keys, sort, floor):
         yield Query("few_%s_%d" % (name, n), "%s value%s: %s" % (
             format(n, ","), "s" if n > 1 else "", label), "few", sort,
             counted("%s ORDER BY %s" % (select, by)), floor,
-            memories=("4MB", "64MB", "1GB"), workers=(0,), unsorted=counted(select))
+            memories=("4MB", "64MB", "1GB"), workers=(0,))
 
 
 def aggregate(name, label, sql, sort, floor, workers=(0,)):

@@ -18,7 +18,7 @@ import measure
 import queries
 import querymeasure
 import queryreport
-from sortbench import list_of
+from bench import list_of
 
 
 def parse(arguments):
@@ -39,8 +39,6 @@ def parse(arguments):
     run.add_argument("--by", choices=("ms", "cpu"),
                      help="unit of the ratios; by default cpu if the machine is busy")
     run.add_argument("--min-rows", type=int, help="ptsort.min_sort_rows")
-    run.add_argument("--limit", action="store_true",
-                     help="also run the queries without their sorts, where that is simple")
     run.add_argument("--keep", action="store_true", help="do not drop tables")
     run.add_argument("--source", default="?", help="version of ptsort")
     run.add_argument("--out", required=True, help="directory for results.json")

@@ -10,7 +10,6 @@ ptsort_last_sort() must also report a sort.
 import freememory
 import queries
 from cluster import SqlError
-from sortmeasure import turns
 
 
 class QueryError(Exception):
@@ -93,6 +92,15 @@ SELECT json_build_object('taken', (SELECT coalesce(json_agg(s), '[]')
 """
 
 
+ENGINES = ("server", "ptsort")
+
+
+def turns(runs):
+    """The engines in the order of their runs: they alternate in going first."""
+    return [engine for n in range(runs)
+            for engine in (ENGINES if n % 2 == 0 else ENGINES[::-1])]
+
+
 def quoted(words):
     return "'%s'" % words.replace("'", "''")
 
@@ -109,8 +117,6 @@ def script(query, options, memory, workers, collations):
     line.  Raises KeyError with the key of a collation that the server lacks."""
     sql = queries.fill(query.sql, options.rows, collations)
     shown = queries.fill(query.shown or query.sql, options.rows, collations)
-    limit = options.limit and query.unsorted is not None
-    unsorted = queries.fill(query.unsorted, options.rows, collations) if limit else None
     selects = sql.startswith("SELECT")
     lines = [SESSION.format(memory=memory, workers=workers,
                             min_rows=options.min_rows if options.min_rows is not None
@@ -118,11 +124,10 @@ def script(query, options, memory, workers, collations):
                             table=queries.table_name(queries.TABLES[query.table], options.rows))]
     lines += [ALONE] if workers else []
     lines += [statement + ";" for statement in query.before]
-    for engine in turns(warm_ups(query) + options.reps, limit):
-        work = unsorted if engine == "limit" else sql
+    for engine in turns(warm_ups(query) + options.reps):
         lines.append(RUN.format(
             sort=query.sort if engine == "ptsort" else "off", engine=engine,
-            sql="SELECT (%s)::text AS result \\gset" % work if selects else work + ";",
+            sql="SELECT (%s)::text AS result \\gset" % sql if selects else sql + ";",
             result=":'result'" if selects else "NULL"))
         lines += [statement + ";" for statement in query.after]
     lines.append(END.format(plan="pg_temp.plan(%s)" % quoted(shown)))
@@ -172,7 +177,7 @@ def measure(cluster, options, query, memory, workers, collations):
         run["cpu"] = run["process"] + (run["workers"] if workers else 0)
     return dict(result, status="ok", taken=bool(end["taken"]), plan=end["plan"],
                 **{engine: [run for run in runs if run["engine"] == engine][warm_ups(query):]
-                   for engine in sorted({run["engine"] for run in runs})})
+                   for engine in ENGINES})
 
 
 def load(cluster, options, table):

@@ -3,7 +3,6 @@
 from statistics import median
 
 from report import machine, table
-from sortreport import both, ratio_cell
 
 
 def middle(runs, what):
@@ -15,13 +14,21 @@ def summarize(query, unit):
     """The figures of one measured query, as a dict.  The ratio compares elapsed
     times if unit is "ms", and CPU times if unit is "cpu"."""
     server, ptsort = query["server"], query["ptsort"]
-    s = {engine: {what: middle(runs, what) for what in ("ms", "cpu", "process")}
-         for engine, runs in (("server", server), ("ptsort", ptsort),
-                              ("limit", query.get("limit"))) if runs}
+    s = {engine: {what: middle(runs, what) for what in ("ms", "cpu")}
+         for engine, runs in (("server", server), ("ptsort", ptsort))}
     ratios = [a[unit] / b[unit] for a, b in zip(server, ptsort)]
     s.update(ratio=s["server"][unit] / s["ptsort"][unit], low=min(ratios), high=max(ratios))
     s["missed"] = query["floor"] is not None and s["ratio"] < query["floor"]
     return s
+
+
+def both(server, ptsort):
+    """A cell with the numbers of the server and of ptsort."""
+    return "%.0f / %.0f" % (server, ptsort)
+
+
+def ratio_cell(value):
+    return None if value is None else "%.2f" % value
 
 
 def times_table(shown, unit):
@@ -46,30 +53,6 @@ def times_table(shown, unit):
                   "single runs", "floor", "time" if unit == "cpu" else "CPU", ""], rows)
 
 
-def limit_table(shown, unit):
-    """The table of the times of the queries without their sorts, and of the
-    engines' times divided by them."""
-    rows = []
-    for query in shown:
-        s = query["summary"]
-        limit = s["limit"][unit]
-        rows.append([query["label"], query["memory"], query["workers"], "%.0f" % limit]
-                    + [ratio_cell(s[engine][unit] / limit) for engine in ("server", "ptsort")])
-    return table(["query", "work_mem", "workers", "limit ms", "server / limit", "ptsort / limit"],
-                 rows)
-
-
-def leaders_table(shown):
-    """The table of the leader's CPU time and of the CPU time of all
-    processes."""
-    rows = [[q["label"], q["memory"], both(q["summary"]["server"]["process"],
-                                           q["summary"]["ptsort"]["process"]),
-             ratio_cell(q["summary"]["server"]["process"] / q["summary"]["ptsort"]["process"]),
-             both(q["summary"]["server"]["cpu"], q["summary"]["ptsort"]["cpu"])]
-            for q in shown]
-    return table(["query", "work_mem", "leader's CPU ms", "ratio", "all CPU ms"], rows)
-
-
 def conditions(settings):
     """The sentence about the settings of the measurements."""
     return "PostgreSQL %s, %s rows, %s, median of %d%s" % (
@@ -89,13 +72,6 @@ def text(results):
     lines += ["", "CPU time of all processes.  The server sends no rows."]
     lines += times_table(shown, settings["by"])
     measured = [q for q in shown if "summary" in q]
-    parallel = [q for q in measured if q["workers"]]
-    if parallel:
-        lines += ["", "With workers, server / ptsort:"] + leaders_table(parallel)
-    limited = [q for q in measured if "limit" in q["summary"]]
-    if limited:
-        lines += ["", "The queries without their sorts:"]
-        lines += limit_table(limited, settings["by"])
     below = [q for q in measured if q["summary"]["missed"]]
     lines += ["", "%d of %d measurements miss a floor." % (len(below), len(measured))]
     return "\n".join(lines) + "\n"

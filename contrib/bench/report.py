@@ -24,11 +24,6 @@ def typical(builds):
     return sorted(builds, key=lambda b: b["seconds"])[(len(builds) - 1) // 2]
 
 
-def builders(shape):
-    """The names of the builders of a measured shape."""
-    return [builder for builder in ("server", "ptsort") if builder in shape]
-
-
 def summarize(shape):
     """The figures of one measured shape, as a dict.  "ratio" is the ratio of
     the median times; "low" and "high" are the lowest and the highest ratio of
@@ -37,20 +32,16 @@ def summarize(shape):
     server, ptsort = shape.get("server", []), shape["ptsort"]
     ratios = [s["seconds"] / p["seconds"] for s, p in zip(server, ptsort)]
     tuples = ptsort[0]["tuples"]
-    memory = middle(ptsort, "peak_memory_bytes")
     checks = [b["amcheck"] for b in server + ptsort if "amcheck" in b]
     return {
         "server_s": middle(server, "seconds"),
         "ptsort_s": middle(ptsort, "seconds"),
         "ratio": (middle(server, "seconds") / middle(ptsort, "seconds")
                   if server else None),
-        "limit_s": middle(shape.get("limit", []), "seconds"),
         "low": min(ratios, default=None),
         "high": max(ratios, default=None),
         "comparisons_per_tuple": middle(ptsort, "comparisons") / max(tuples, 1),
-        "server_memory": middle(server, "peak_memory_bytes"),
-        "ptsort_memory": memory if memory is not None else max(
-            b["reported"]["peak_memory_bytes"] for b in ptsort),
+        "ptsort_memory": max(b["peak_memory_bytes"] for b in ptsort),
         "server_temp": middle(server, "temp_bytes"),
         "ptsort_temp": middle(ptsort, "temp_bytes"),
         "server_index": middle(server, "index_bytes"),
@@ -61,21 +52,6 @@ def summarize(shape):
                     "ok" if set(checks) == {"ok"} else
                     "; ".join(sorted(set(checks) - {"ok"}))),
     }
-
-
-def limit_table(shapes):
-    """The table of the machine's limits: the time that reading the table and
-    forming and writing index and WAL takes without sorting, its longer sync, and
-    the builders' times divided by the whole."""
-    rows = []
-    for shape in shapes:
-        s = shape["summary"]
-        rows.append([shape["label"], "%.2f" % s["limit_s"], "%.2f" % median(
-            max(run["index_sync_s"], run["wal_sync_s"]) for run in shape["limit"])]
-            + [None if s[builder] is None else "%.2f" % (s[builder] / s["limit_s"])
-               for builder in ("server_s", "ptsort_s")])
-    return table(["key", "limit s", "of it sync s", "server / limit", "ptsort / limit"],
-                 rows)
 
 
 def table(header, rows):
@@ -119,34 +95,31 @@ def times_table(shapes):
 
 
 def resources_table(shapes):
-    """The table of the builds' resources, server / ptsort."""
+    """The table of the builds' resources, server / ptsort; comparisons and
+    memory are ptsort's."""
     rows = []
     for shape in shapes:
         s = shape.get("summary")
         if s is not None:
-            rows.append([shape["label"], "%.2f" % s["comparisons_per_tuple"]]
+            rows.append([shape["label"], "%.2f" % s["comparisons_per_tuple"],
+                         megabytes(s["ptsort_memory"])]
                         + ["%s / %s" % (megabytes(s["server_" + what]) or "-",
                                         megabytes(s["ptsort_" + what]))
-                           for what in ("memory", "temp", "index", "wal")]
+                           for what in ("temp", "index", "wal")]
                         + [s["amcheck"]])
     return table(["key", "comparisons per tuple", "memory MB", "temporary MB",
                   "index MB", "WAL MB", "amcheck"], rows)
 
 
-PHASES = ("scan_ms", "sort_ms", "run_ms", "wait_ms", "merge_load_ms")
+PHASES = ("scan_ms", "sort_ms", "run_ms", "merge_load_ms")
 
 
 def phases_table(shape):
-    """The table of phases in the typical build of each builder, with one line
-    for each participant."""
-    rows = []
-    for builder in builders(shape):
-        for part in typical(shape[builder])["participants"]:
-            rows.append([builder, part["role"]] + [
-                "%.0f" % part[p] if p in part else None for p in PHASES]
-                + ["%.0f" % sum(part[p] for p in PHASES[:3])])
-    return table(["", "participant", "scan ms", "sort ms", "run ms", "wait ms",
-                  "merge and load ms", "scan + sort + run ms"], rows)
+    """The table of phases in ptsort's typical build, with one line for each
+    participant."""
+    rows = [[part["role"]] + ["%.0f" % part[phase] for phase in PHASES]
+            for part in typical(shape["ptsort"])["participants"]]
+    return table(["participant", "scan ms", "sort ms", "run ms", "merge and load ms"], rows)
 
 
 def conditions(settings):
@@ -184,9 +157,4 @@ def text(results, all_phases=False):
     for shape in measured:
         if all_phases or shape["name"] == "int8":
             lines += ["", "Phases: %s" % shape["label"]] + phases_table(shape)
-    for shape in measured:
-        lines += ["%s: %s" % (shape["label"], note) for note in shape["notes"]]
-    limited = [shape for shape in measured if "limit" in shape]
-    if limited:
-        lines += [""] + limit_table(limited)
     return "\n".join(lines) + "\n"

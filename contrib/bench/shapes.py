@@ -89,6 +89,16 @@ def case_of(percent, seed, then, otherwise):
         fraction(seed), percent / 100.0, then, otherwise)
 
 
+# Values of the tables of several benchmarks
+AT = "timestamptz '2026-01-01 00:00:00+00' + %s * interval '24 milliseconds'" % (
+    number(2, 1 << 30))
+AMOUNT = "(%s::numeric / 100)::numeric(12, 2)" % number(3, 1 << 30)
+URL = """'https://www.' || %s || '.example.com/' || %s || '/' || %s || '-' || %s
+    || '-' || %s || '/' || %s || '?r=' || %s""" % (
+    pick(WORDS, 6), pick(WORDS, 7), pick(WORDS, 8), pick(WORDS, 9),
+    pick(WORDS, 10), "lpad(%s::text, 8, '0')" % number(11, 1 << 26),
+    "lpad(to_hex(%s), 6, '0')" % number(12, 1 << 24))
+
 # A kind of real text: the name and label of its shapes, its table and the
 # table's maximum share of ROWS, the kind of text in corpus.py, and the text's
 # language in COLLATIONS.
@@ -136,13 +146,9 @@ TABLES = {t.name: t for t in (
         i AS id,
         hashint8extended(i, 1) AS account,
         md5('u' || i)::uuid AS session,
-        timestamptz '2026-01-01 00:00:00+00'
-            + %s * interval '24 milliseconds' AS at,
-        (%s::numeric / 100)::numeric(12, 2) AS amount,
-        %s::int4 AS shop,
+        %s AS at, %s AS amount, %s::int4 AS shop,
         md5(i::text) AS token,
-        repeat('.', 30) AS filler""" % (
-            number(2, 1 << 30), number(3, 1 << 30), number(4, 1024))),
+        repeat('.', 30) AS filler""" % (AT, AMOUNT, number(4, 1024))),
     # The narrowest rows, with only a key, so that a disk holds as many rows as
     # possible
     Table("narrow", 1.0, """
@@ -150,14 +156,9 @@ TABLES = {t.name: t for t in (
     # Rows with long text; the table has ROWS / 2 rows
     Table("words", 0.5, """
         %s || ' ' || %s || ' ' || %s || ' ' || %s || ' ' || %s AS name,
-        'https://www.' || %s || '.example.com/' || %s || '/' || %s || '-'
-            || %s || '-' || %s || '/' || %s || '?r=' || %s AS url""" % (
+        %s AS url""" % (
             pick(FIRST_NAMES, 1), pick(FIRST_NAMES, 2), pick(LAST_NAMES, 3),
-            pick(LAST_NAMES, 4), "lpad(%s::text, 4, '0')" % number(5, 1 << 13),
-            pick(WORDS, 6), pick(WORDS, 7), pick(WORDS, 8), pick(WORDS, 9),
-            pick(WORDS, 10),
-            "lpad(%s::text, 8, '0')" % number(11, 1 << 26),
-            "lpad(to_hex(%s), 6, '0')" % number(12, 1 << 24))),
+            pick(LAST_NAMES, 4), "lpad(%s::text, 4, '0')" % number(5, 1 << 13), URL)),
     Table("skewed", 1.0, """
         lpad(i::text, 16, '0') AS sorted,
         {rows} - i AS reversed,
@@ -183,11 +184,6 @@ TABLES = {t.name: t for t in (
         repeat('.', 90) AS filler""" % (
             number(1, 64), fraction(2), fraction(3), number(4, 64),
             fraction(5), fraction(6))),
-    # The table of Peter Geoghegan's test of parallel CREATE INDEX (2017)
-    Table("geoghegan", 1.0, """
-        hashint8(i) AS randint,
-        md5(i::text) COLLATE "C" AS padding1,
-        md5(i::text || '2') COLLATE "C" AS padding2"""),
     *(Table(text.table, text.share, "", text.corpus) for text in TEXTS),
 )}
 
@@ -232,7 +228,6 @@ SHAPES = {s.name: s for s in (
     Shape("six", "five int4 of 8 values, int8", "skewed", "a, b, c, d, e, f"),
     Shape("prefix_c", 'text 100, prefix of 84, "C"', "prefixed", 'path COLLATE "C"'),
     Shape("point", "GiST, point", "places", "USING gist (place)"),
-    Shape("geoghegan", "Geoghegan's randint", "geoghegan", "randint"),
     *(shape for text in TEXTS for shape in text_shapes(text)),
 )}
 
@@ -248,19 +243,24 @@ GROUPS = {
 }
 
 
-def choose(words):
-    """The shapes in a list of names of shapes and GROUPS, separated by commas
-    or blanks; by default DEFAULT.  Returns the shapes in SHAPES' order, which
-    keeps the shapes of a table together.  Raises ValueError with a message for
-    the user."""
-    names = []
-    for name in words.replace(",", " ").split() or DEFAULT:
-        names += GROUPS.get(name, (name,))
-    unknown = [name for name in names if name not in SHAPES]
+def chosen(words, known, default, groups):
+    """The names in a list of names and groups, separated by commas or blanks,
+    in the order of `known`; `default` if the list is empty.  Raises ValueError
+    with a message for the user."""
+    names = set()
+    for name in words.replace(",", " ").split() or default:
+        names.update(groups.get(name, (name,)))
+    unknown = sorted(names - set(known))
     if unknown:
-        raise ValueError("unknown shape %s; there are: %s" % (
-            ", ".join(unknown), " ".join([*SHAPES, *GROUPS])))
-    return [shape for shape in SHAPES.values() if shape.name in names]
+        raise ValueError("unknown %s; there are: %s" % (
+            ", ".join(unknown), " ".join([*known, *groups])))
+    return [name for name in known if name in names]
+
+
+def choose(words):
+    """The shapes that a list names, in SHAPES' order, which keeps the shapes of
+    a table together."""
+    return [SHAPES[name] for name in chosen(words, SHAPES, DEFAULT, GROUPS)]
 
 
 def table_rows(table, rows):

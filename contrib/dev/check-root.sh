@@ -28,7 +28,7 @@ if [ -n "${SHORT:-}" ] && [ -z "${TESTS:-}" ]; then
 		tr '\n' ' ')
 fi
 settings=(NO_INSTALL=1 "PG_CONFIG=/usr/lib/postgresql/$major/bin/pg_config")
-for name in TESTS TAP_ONLY JOBS KEEP TAP_SECONDS FUZZ_SECONDS QUERY_FUZZ_SECONDS; do
+for name in TESTS SQL_TESTS TAP_ONLY JOBS KEEP TAP_SECONDS FUZZ_SECONDS FUZZ_KINDS; do
 	[ -z "${!name:-}" ] || settings+=("$name=${!name}")
 done
 # if this script ends early, the tests end, too

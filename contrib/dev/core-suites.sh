@@ -7,11 +7,8 @@
 # last line is "N passed, N failed".
 #
 # A test fails if its output differs from the server's expected output, unless
-# contrib/dev/core-differences/MAJOR/SUITE/TEST.diff lists the difference.  In
-# that file, lines beginning with "#" give the reason; below them is exactly
-# the difference, without file names and line numbers.  In the second run the
-# order of rows may differ.  A test then fails if rows-differ.py prints a
-# difference, unless the file .../MAJOR/sorts/TEST.diff lists it.  The server
+# contrib/dev/core-differences lists the difference.  In the second run the order
+# of rows may differ: rows-differ.py prints the other differences.  The server
 # asserts that rows are in the order of their keys: see sortnode.c.  KEEP=1 keeps
 # the working directory.  The script also saves unlisted differences in
 # build/check/.
@@ -26,7 +23,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . contrib/dev/tally.sh
 
 major=${1:?usage: core-suites.sh MAJOR}
-listed=$PWD/contrib/dev/core-differences/$major
+differences=$PWD/contrib/dev/core-differences
 modules=(btree_gist cube hstore intarray ltree pg_trgm seg)
 
 # copy_suite DIR: copy a directory of tests into $work, so that the tests do not
@@ -114,49 +111,49 @@ tests_of()
 	esac
 }
 
+# listed NAME FILE: succeed if core-differences lists the difference in FILE
+listed()
+{
+	grep -qx "$1 $(sha256sum <"$2" | cut -d' ' -f1)" "$differences"
+}
+
+# unlisted NAME FILE: print and save a difference that is not listed; fail
+unlisted()
+{
+	echo "$1 differs, and core-differences does not list the difference with" \
+		"SHA-256 $(sha256sum <"$2" | cut -d' ' -f1):"
+	head -n 200 "$2"
+	keep_report "$2"
+	return 1
+}
+
 # judge_difference SUITE TEST: succeed if the test's output differs from the
 # expected output exactly as listed
 judge_difference()
 {
-	local found=$work/diffs/$1/$2.diff expected=$listed/$1/$2.diff
+	local found=$work/diffs/$1/$2.diff
 	if [ ! -f "$found" ]; then
 		echo "$1/$2 failed without a difference"
 		return 1
-	elif [ ! -s "$found" ]; then
-		[ ! -f "$expected" ] ||
-			say "$1/$2 is listed, but no longer differs"
-		return 0
-	elif [ ! -f "$expected" ]; then
-		head -n 200 "$found"
-	elif grep -v '^#' "$expected" | cmp -s - "$found"; then
-		return 0
-	else
-		echo "$1/$2 differs from the listed difference:"
-		grep -v '^#' "$expected" | diff - "$found" | head -n 100
 	fi
-	keep_report "$found"
-	return 1
+	[ ! -s "$found" ] || listed "$1/$2" "$found" || unlisted "$1/$2" "$found"
 }
 
 # judge_order SUITE TEST: succeed if the result differs from an expected output
 # only in the order of rows, or exactly as listed
 judge_order()
 {
-	local found=$work/diffs/$1/$2.order expected=$listed/sorts/$2.diff output
+	local found=$work/diffs/$1/$2.order output
 	for output in "$work/$1/expected/$2".out "$work/$1/expected/$2"_[0-9].out; do
 		[ -f "$output" ] || continue
 		"$top/contrib/dev/rows-differ.py" "$output" "$work/$1/results/$2.out" \
 			>"$found.all" || return 1
 		without_workers "$found.all" >"$found"
-		[ -s "$found" ] || return 0
-		if [ -f "$expected" ] && grep -v '^#' "$expected" | cmp -s - "$found"; then
+		if [ ! -s "$found" ] || listed "sorts/$2" "$found"; then
 			return 0
 		fi
 	done
-	echo "$1/$2 differs in more than the order of rows:"
-	head -n 100 "$found"
-	keep_report "$found"
-	return 1
+	unlisted "sorts/$2" "$found"
 }
 
 # judge_suite SUITE JUDGE: count the suite's tests; call JUDGE for tests that
@@ -173,10 +170,6 @@ judge_suite()
 		return
 	fi
 	split_diffs "$suite"
-	for test in "${good[@]}"; do
-		[ ! -f "$listed/$suite/$test.diff" ] ||
-			say "$suite/$test is listed, but no longer differs"
-	done
 	passed=$((passed + ${#good[@]}))
 	for test in "${bad[@]}"; do
 		"$judge" "$suite" "$test"

@@ -6,13 +6,10 @@
 #
 #   root.sh DIRECTORY                  make the root unless it is complete, and
 #                                      start each server once
-#   root.sh DIRECTORY run [-s TREE] [-u USER] COMMAND...
+#   root.sh DIRECTORY run TREE COMMAND...
 #                                      run a command in the root
-#   root.sh DIRECTORY mount [TREE]     make the mounts for several commands
-#                                      that the caller runs with chroot
-#   root.sh DIRECTORY unmount          unmount everything below DIRECTORY
 #
-# A command sees the source tree TREE (an absolute path) as /src, writable.
+# The command sees the source tree TREE (an absolute path) as /src, writable.
 # "run" makes its mounts in a namespace of its own.  When the command or the
 # script ends, for any reason, all processes of the command also end, and these
 # mounts disappear.  The command can use the machine's network.
@@ -66,15 +63,6 @@ mount_tree()
 	[ -d "$1" ] || give_up "no directory: $1"
 	mkdir -p "$root/src"
 	mount --bind "$1" "$root/src" || give_up "could not mount $1"
-}
-
-# unmount_all: unmount all that is mounted below the root
-unmount_all()
-{
-	local point
-	for point in $(mounted); do
-		umount "$point" || give_up "could not unmount $point"
-	done
 }
 
 # inside COMMAND...: run a command in the root, with a clean environment
@@ -207,21 +195,14 @@ check_server()
 	return "$status"
 }
 
-# run_inside [-s TREE] [-u USER] COMMAND...: run a command in the root;
-# in_namespace calls this function
+# run_inside TREE COMMAND...: run a command in the root; in_namespace calls this
+# function
 run_inside()
 {
-	local option user=root OPTIND=1
-	while getopts s:u: option; do
-		case $option in
-			s) mount_tree "$OPTARG" ;;
-			u) user=$OPTARG ;;
-			*) exit 2 ;;
-		esac
-	done
-	shift $((OPTIND - 1))
+	mount_tree "$1"
+	shift
 	[ $# -gt 0 ] || give_up "no command"
-	inside_as "$user" "$@"
+	inside_as root "$@"
 }
 
 # missing_debootstrap: print the package debootstrap if it is missing
@@ -230,7 +211,7 @@ missing_debootstrap()
 	command -v debootstrap >/dev/null || echo debootstrap
 }
 
-[ $# -gt 0 ] || give_up "usage: $(basename "$0") DIRECTORY [run|mount|unmount]"
+[ $# -gt 0 ] || give_up "usage: $(basename "$0") DIRECTORY [run TREE COMMAND...]"
 [ "$(id -u)" = 0 ] || give_up "only root can do this"
 root=$directory
 [ "$root" != / ] || give_up "this is the machine's own root"
@@ -251,17 +232,10 @@ case $what in
 		mount_system
 		"$@"
 		;;
-	run | mount)
+	run)
 		is_complete || give_up "$root is not complete"
 		shift 2
-		if [ "$what" = run ]; then
-			in_namespace run_inside "$@"
-		else
-			[ -z "$(mounted)" ] || give_up "$root is mounted already"
-			mount_system
-			[ $# -eq 0 ] || mount_tree "$1"
-		fi
+		in_namespace run_inside "$@"
 		;;
-	unmount) unmount_all ;;
 	*) give_up "unknown: $what" ;;
 esac

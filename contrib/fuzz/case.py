@@ -20,6 +20,10 @@ MAX_VALUES = 1000000
 class Case:
     """Case number `number` of a seed, in a world (a database)."""
 
+    TABLE = tables.Table
+    MAX_ROWS = 1000000000
+    SETTINGS = indexes.quiet_settings()     # while the table is made
+
     def __init__(self, seed, number, worlds, totals):
         self.rng = random.Random("%s:%s" % (seed, number))
         self.world = self.rng.choice(worlds)
@@ -28,7 +32,6 @@ class Case:
         self.script = []            # (session, statement)
         self.snapshot = None        # the session that holds an old snapshot
         self.main = None
-        self.spoil = None           # see fuzz.py
 
     # sessions
 
@@ -79,15 +82,21 @@ class Case:
         self.must("DROP TABLE IF EXISTS t; DROP SCHEMA fuzz CASCADE")
 
     def _play_in_schema(self):
-        table = tables.Table(self.rng, self.world)
-        self.main.run(indexes.set_all(indexes.quiet_settings()))
+        table = self._make_table()
+        for _ in range(self.rng.choice((1, 2, 3, 4, 6))):
+            self._one_index(table)
+
+    def _make_table(self):
+        """Create the table and play its history."""
+        table = self.TABLE(self.rng, self.world)
+        table.n = min(table.n, self.MAX_ROWS)
+        self.main.run(indexes.set_all(self.SETTINGS))
         for statement in table.create():
             self.must(statement)
         self.totals.tables += 1
         for session, statement in table.history(self._snapshot_held):
             self._happen(session, statement)
-        for _ in range(self.rng.choice((1, 2, 3, 4, 6))):
-            self._one_index(table)
+        return table
 
     def _snapshot_held(self):
         return self.snapshot is not None
@@ -169,8 +178,6 @@ class Case:
         rounds = self.rng.choice((2, 2, 3, 4))
         for number in range(rounds):
             self.must(index.drop())
-            if self.spoil:
-                self.spoil()
             settings = self._settings(table, number)
             ours = self._ptsort_builds(
                 table, index, settings, index.statement(settings.for_statement))

@@ -243,13 +243,8 @@ class CopyTotals(Totals):
     def done(self):
         return self.copies
 
-    def __str__(self):
-        codes = ", ".join("%s %d" % item for item in sorted(self.codes.items()))
-        return ("%d tables, %d copies (%s), %d rows, %d errors (%s) compared, "
-                "%d checks by amcheck, %d failures, %.0f s" % (
-                    self.tables, self.copies, self.kinds_text(), self.rows,
-                    self.errors, codes, self.checks, self.failures,
-                    self.seconds()))
+    def counted(self):
+        return "%d copies (%s)" % (self.copies, self.kinds_text())
 
 
 class CopyCase(Case):
@@ -263,16 +258,9 @@ class CopyCase(Case):
             self._one_index(table)
 
     def _make_table(self):
-        """Create the table and play its history."""
         self.locker = None
-        table = self.TABLE(self.rng, self.world)
-        self.main.run(indexes.set_all(indexes.quiet_settings()))
-        for statement in table.create():
-            self.must(statement)
-        self.totals.tables += 1
         try:
-            for session, statement in table.history(self._snapshot_held):
-                self._happen(session, statement)
+            table = super()._make_table()
         finally:
             if self.locker:
                 self.locker.close()
@@ -315,13 +303,9 @@ class CopyCase(Case):
         turns = [None] + [indexes.Settings(self.rng, table.n, parallel=bool(n))
                           for n in range(self.rng.choice((2, 2, 3)))]
         self.rng.shuffle(turns)
-        if self.spoil:
-            turns.sort(key=lambda settings: settings is not None)
         copies = []
         for settings in turns:
             self.must("SAVEPOINT copy")
-            if self.spoil and settings:
-                self.spoil()
             copies.append((settings, self._copy(table, index, settings)))
             self.must("ROLLBACK TO copy")
         servers = [copy for settings, copy in copies if settings is None][0]
@@ -394,7 +378,7 @@ class CopyCase(Case):
                                     parallel=self.rng.random() < 0.7)
         copy = self._copy(table, index, settings)
         after = self._seen()
-        if not copy.error and self.spoil is None and before != after:
+        if not copy.error and before != after:
             raise Failure("seen: %s, not %s" % (after, before))
 
     def _use(self, table):

@@ -47,6 +47,14 @@ COLLATIONS = (
 
 CASES_PER_SESSION = 100
 
+KINDS = {
+    "indexes": (Case, Totals),
+    "sorts": (SortCase, SortTotals),
+    "queries": (QueryCase, QueryTotals),
+    "copies": (CopyCase, CopyTotals),
+    "rebuilds": (RebuildCase, RebuildTotals),
+}
+
 
 class World:
     """A database for cases."""
@@ -236,17 +244,8 @@ def parse(arguments):
     parser.add_argument("--log", help="the server's log")
     parser.add_argument("--out", default="build/fuzz",
                         help="directory for the scripts of failures")
-    parser.add_argument("--sorts", action="store_true",
-                        help="random sorts instead of indexes")
-    parser.add_argument("--queries", action="store_true",
-                        help="random queries instead of indexes")
-    parser.add_argument("--copies", action="store_true",
-                        help="random copies of tables instead of indexes")
-    parser.add_argument("--rebuilds", action="store_true",
-                        help="statements that rebuild all indexes of a table")
-    parser.add_argument("--spoil", action="store_true",
-                        help="delete a row between the builds, or leave a tuple"
-                        " out of the sort; the run must fail")
+    parser.add_argument("--kind", choices=KINDS, default="indexes",
+                        help="what to compare; see README.md")
     parser.add_argument("--verbose", action="store_true",
                         help="show the statements that the server refused")
     return parser.parse_args(arguments)
@@ -263,23 +262,12 @@ def main(arguments):
             worlds.append(world)
     print("databases: " + ", ".join("%s (%d collations)" % (
         world.name, len(world.collations) - 1) for world in worlds))
-    kind, totals = Case, Totals
-    if options.sorts:
-        kind, totals = SortCase, SortTotals
-    elif options.queries:
-        kind, totals = QueryCase, QueryTotals
-    elif options.copies:
-        kind, totals = CopyCase, CopyTotals
-    elif options.rebuilds:
-        kind, totals = RebuildCase, RebuildTotals
+    kind, totals = KINDS[options.kind]
     totals = totals()
     log = Log(options.log)
     shown = time.monotonic()
     for number in numbers(options, totals):
         case = kind(options.seed, number, worlds, totals)
-        if options.spoil:
-            case.spoil = lambda case=case: case.must(
-                "DELETE FROM t WHERE ctid = (SELECT min(ctid) FROM t)")
         if not play(options, case, log, totals):
             if totals.failures >= options.failures:
                 break

@@ -3,11 +3,8 @@ table by random keys, in one process.  ptsort_test_model of contrib/ptsort_test
 compares every tuple."""
 
 import indexes
-import tables
 from case import Case
 from totals import Totals
-
-MAX_ROWS = 60000
 
 # The operators "less" and "greater" of operator classes that are not default.  The
 # operators of setup.sql's n-th class begin with n signs "#".
@@ -166,30 +163,23 @@ class SortTotals(Totals):
     def done(self):
         return self.sorts
 
-    def __str__(self):
-        return ("%d tables, %d sorts (%s), %d types, %d rows, %d failures,"
-                " %.0f s" % (
-                    self.tables, self.sorts, self.kinds_text(),
-                    len(self.types), self.rows, self.failures,
-                    self.seconds()))
+    def counted(self):
+        return "%d sorts (%s), %d types" % (
+            self.sorts, self.kinds_text(), len(self.types))
 
 
 class SortCase(Case):
     """A table, its history, and several sorts of its rows."""
 
+    MAX_ROWS = 60000
+    SETTINGS = dict(
+        indexes.quiet_settings(), enable_indexscan="off",
+        enable_bitmapscan="off", enable_incremental_sort="off",
+        max_parallel_workers_per_gather="0", jit="off")
+
     def _play_in_schema(self):
         self.must("CREATE EXTENSION IF NOT EXISTS ptsort_test SCHEMA public")
-        table = tables.Table(self.rng, self.world)
-        table.n = min(table.n, MAX_ROWS)
-        self.main.run(indexes.set_all(dict(
-            indexes.quiet_settings(), enable_indexscan="off",
-            enable_bitmapscan="off", enable_incremental_sort="off",
-            max_parallel_workers_per_gather="0", jit="off")))
-        for statement in table.create():
-            self.must(statement)
-        self.totals.tables += 1
-        for session, statement in table.history(self._snapshot_held):
-            self._happen(session, statement)
+        table = self._make_table()
         for _ in range(self.rng.choice((2, 4, 6))):
             self._one_query(table)
 
@@ -201,8 +191,6 @@ class SortCase(Case):
         for _ in range(self.rng.choice((1, 2, 3))):
             self.main.run(indexes.set_all(settings(self.rng, table.n)))
             given = arguments(self.rng, query)
-            if self.spoil:
-                given["spoil"] = "'drop'"
             answer = self.must("SELECT * FROM ptsort_test_model($q$%s$q$, %s)" % (
                 query.text,
                 ", ".join("%s => %s" % item for item in given.items())))

@@ -43,14 +43,15 @@ class Totals:
         """The number of comparisons."""
         return self.builds
 
-    def seconds(self):
-        return time.monotonic() - self.started
+    def counted(self):
+        """What was compared."""
+        return "%d builds (%d page by page; %s)" % (
+            self.builds, self.identical, self.kinds_text())
 
     def __str__(self):
         codes = ", ".join("%s %d" % item for item in sorted(self.codes.items()))
-        return ("%d tables, %d builds (%d page by page; %s), %d rows, %d errors"
-                " (%s) compared, %d checks by amcheck, %d failures, %.0f s" % (
-                    self.tables, self.builds, self.identical,
-                    self.kinds_text(), self.rows,
-                    self.errors, codes, self.checks, self.failures,
-                    self.seconds()))
+        return ("%d tables, %s, %d rows, %d errors (%s) compared, "
+                "%d checks by amcheck, %d failures, %.0f s" % (
+                    self.tables, self.counted(), self.rows, self.errors, codes,
+                    self.checks, self.failures,
+                    time.monotonic() - self.started))

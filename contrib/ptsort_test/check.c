@@ -20,9 +20,6 @@
 
 #include "ptsort_test.h"
 
-/* Number of steps of a random walk over a sort of n tuples. */
-#define WALK_STEPS(n)	Min(2000, 200 + 10 * (n))
-
 static int
 compare_for_qsort(const void *a, const void *b, void *shape)
 {
@@ -145,98 +142,115 @@ test_check_all(TestChecker *checker, PtSort *sort)
 		elog(ERROR, "a tuple came out after the end");
 }
 
-/*
- * Reads one tuple of a walk.  Position 0 is before the first tuple, and
- * position n + 1 is after the last tuple.
- */
+/* Makes one step of a walk. */
 static void
-step(TestChecker *checker, PtSort *sort, bool forward, int64 *position)
+step(TestWalk *walk, bool forward)
 {
-	TestTuple	tuple;
-	bool		got = test_get(checker->shape, sort, forward, &tuple);
-	bool		inside;
+	int64		position = walk->position + (forward ? 1 : -1);
 
-	if (forward)
-		*position = Min(*position + 1, checker->n + 1);
-	else
-		*position = Max(*position - 1, 0);
-	inside = *position >= 1 && *position <= checker->n;
+	walk->position = Max(0, Min(position, walk->n + 1));
+	walk->read(walk, forward);
+}
 
-	if (got != inside)
-		elog(ERROR, "%s a tuple at position " INT64_FORMAT " of " INT64_FORMAT,
-			 got ? "got" : "did not get", *position, checker->n);
-	if (got && digest(checker, &tuple) != checker->digests[*position - 1])
-		elog(ERROR, "another tuple at position " INT64_FORMAT " than before",
-			 *position);
+static void
+rescan(TestWalk *walk)
+{
+	ptsort_rescan(walk->sort);
+	walk->position = 0;
 }
 
 /* Makes short and long walks, and sets marks at random places. */
 static void
-random_walk(TestChecker *checker, PtSort *sort, int64 position)
+random_walk(TestWalk *walk, uint64 seed, int steps)
 {
-	int64		mark = 0;
-
-	for (int i = 0; i < WALK_STEPS(checker->n); i++)
+	walk->mark = 0;
+	for (int i = 0; i < steps; i++)
 	{
-		uint64		dice = test_mix(i, checker->shape->spec->data.seed);
-		int64		farthest = dice % 64 == 0 ? checker->n + 2 : 5;
+		uint64		dice = test_mix(i, seed);
+		int64		farthest = dice % 64 == 0 ? walk->n + 2 : 5;
 		int64		distance = dice / 16 % farthest;
-		bool		forward = (dice / 1024) % 2 == 0;
 
 		CHECK_FOR_INTERRUPTS();
 		switch (dice % 16)
 		{
 			case 0:
 			case 1:
-				ptsort_mark(sort);
-				mark = position;
+				ptsort_mark(walk->sort);
+				walk->mark = walk->position;
 				break;
 			case 2:
 			case 3:
-				ptsort_restore(sort);
-				position = mark;
+				ptsort_restore(walk->sort);
+				walk->position = walk->mark;
 				break;
 			case 4:
 				if (dice / 4096 % 8 == 0)
 				{
-					ptsort_rescan(sort);
-					ptsort_mark(sort);
-					position = 0;
-					mark = 0;
+					rescan(walk);
+					ptsort_mark(walk->sort);
+					walk->mark = 0;
 				}
 				break;
 			default:
 				while (distance-- >= 0)
-					step(checker, sort, forward, &position);
+					step(walk, (dice / 1024) % 2 == 0);
 		}
 	}
 }
 
 /*
- * test_check_access reads a sort in all directions.  The caller must read the
- * sort to its end first.
+ * test_walk reads a sort in all directions.  The caller must read the sort to
+ * its end first.
  */
+void
+test_walk(TestWalk *walk, uint64 seed, int most_steps)
+{
+	/* Until the first ptsort_mark(), the mark is at the start. */
+	ptsort_restore(walk->sort);
+	walk->position = 0;
+	step(walk, true);
+
+	rescan(walk);
+	while (walk->position <= walk->n)
+		step(walk, true);
+	step(walk, true);
+	while (walk->position > 0)
+		step(walk, false);
+	step(walk, false);
+	step(walk, true);
+
+	rescan(walk);
+	random_walk(walk, seed, Min(most_steps, 200 + 10 * walk->n));
+}
+
+/* Reads a tuple of a walk, which must be the one that came before. */
+static void
+read_again(TestWalk *walk, bool forward)
+{
+	TestChecker *checker = walk->state;
+	int64		position = walk->position;
+	TestTuple	tuple;
+	bool		got = test_get(checker->shape, walk->sort, forward, &tuple);
+	bool		inside = position >= 1 && position <= walk->n;
+
+	if (got != inside)
+		elog(ERROR, "%s a tuple at position " INT64_FORMAT " of " INT64_FORMAT,
+			 got ? "got" : "did not get", position, walk->n);
+	if (got && digest(checker, &tuple) != checker->digests[position - 1])
+		elog(ERROR, "another tuple at position " INT64_FORMAT " than before",
+			 position);
+}
+
+/* test_check_access walks over a sort that test_check_all has read. */
 void
 test_check_access(TestChecker *checker, PtSort *sort)
 {
-	int64		n = checker->n;
-	int64		position = n + 1;
+	TestWalk	walk = {
+		.sort = sort,
+		.n = checker->n,
+		.read = read_again,
+		.state = checker
+	};
 
-	/* Until the first ptsort_mark(), the mark is at the start. */
-	ptsort_restore(sort);
-	position = 0;
-	step(checker, sort, true, &position);
-
-	ptsort_rescan(sort);
-	position = 0;
-	while (position <= n)
-		step(checker, sort, true, &position);
-	step(checker, sort, true, &position);
-	while (position > 0)
-		step(checker, sort, false, &position);
-	step(checker, sort, false, &position);
-	step(checker, sort, true, &position);
-
-	ptsort_rescan(sort);
-	random_walk(checker, sort, 0);
+	test_walk(&walk, checker->shape->spec->data.seed, 2000);
 }

@@ -2,7 +2,8 @@
  *
  * lock.c
  *	  ptsort_test_release_lock(), ptsort_test_delete(): change a table during
- *	  the build of one of its indexes.
+ *	  the build of one of its indexes.  ptsort_test_take_segments(): takes all
+ *	  segments of dynamic shared memory.
  *
  * CREATE INDEX waits for the end of transactions that changed the table.  But
  * the server itself releases its locks on catalogs early, so index builds must
@@ -12,6 +13,9 @@
  * A function in an index can run SQL, but the server plans no statement on the
  * table during the build of the index.  C code can still delete a row.
  *
+ * The server limits the number of segments.  Without a segment, both ptsort
+ * and the server build an index serially.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -19,7 +23,9 @@
 #include "access/heapam.h"
 #include "access/table.h"
 #include "fmgr.h"
+#include "storage/dsm.h"
 #include "storage/lmgr.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/resowner.h"
 
@@ -50,4 +56,21 @@ ptsort_test_delete(PG_FUNCTION_ARGS)
 	simple_heap_delete(heap, (ItemPointer) PG_GETARG_POINTER(1));
 	table_close(heap, NoLock);
 	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(ptsort_test_take_segments);
+Datum
+ptsort_test_take_segments(PG_FUNCTION_ARGS)
+{
+	int32		taken = 0;
+	dsm_segment *segment;
+
+	/* the segments exist until the session ends */
+	MemoryContextSwitchTo(TopMemoryContext);
+	while ((segment = dsm_create(1, DSM_CREATE_NULL_IF_MAXSEGMENTS)) != NULL)
+	{
+		dsm_pin_mapping(segment);
+		taken++;
+	}
+	PG_RETURN_INT32(taken);
 }

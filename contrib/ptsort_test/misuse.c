@@ -4,647 +4,519 @@
  *	  ptsort_test_misuse(): misuses ptsort's interface.
  *
  * Each misuse must raise an error that states the mistake, and must leave
- * nothing behind.
+ * nothing behind.  A table has all misuses: how a sort begins, and the call
+ * that is a mistake.  If there is no such call, beginning the sort is the
+ * mistake.  sizes.c passes numbers that are out of range.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/parallel.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
-#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 
 #include "compat.h"
 #include "ptsort_test.h"
-
-#define INT4_LESS	Int4LessOperator
 
 /* Not an ordering operator: integer addition. */
 #define INT4_PLUS	551
 
 PG_FUNCTION_INFO_V1(ptsort_test_misuse);
+PG_FUNCTION_INFO_V1(ptsort_test_misuses);
 
-/* Begins a sort of int4 datums and puts two values. */
+typedef struct Misuse
+{
+	const char *name;
+
+	/*
+	 * The sort: of int4 datums, of the given variant's images, or of rows in
+	 * the order of the named index.
+	 */
+	PtSortOptions options;
+	Oid			operator;		/* 0: less */
+	const PtSortVariant *variant;
+	int			nwords;
+	const char *index;
+
+	/* Number of processes in the shared block, and those that sorted. */
+	int			processes;
+	int			took_part;		/* bit n: participant n */
+
+	bool		performed;		/* true: perform the sort before the call */
+	void		(*call) (PtSort *sort);
+} Misuse;
+
+
+/*
+ * Beginning a sort
+ */
+
 static PtSort *
-begin_with_two(bool random_access)
+begin_datum(const Misuse *misuse, const PtSortOptions *options)
 {
-	PtSortOptions options = {
-		.role = PTSORT_SERIAL,
-		.budget = PTSORT_MIN_BUDGET,
-		.random_access = random_access
-	};
-	PtSort	   *sort = ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false,
-										  &options);
-
-	ptsort_put_datum(sort, Int32GetDatum(2), false);
-	ptsort_put_datum(sort, Int32GetDatum(1), false);
-	return sort;
+	return ptsort_begin_datum(INT4OID,
+							  misuse->operator ? misuse->operator :
+							  Int4LessOperator, InvalidOid, false, options);
 }
 
+/* Begins a sort of rows with one int4 column, in the named index's order. */
 static PtSort *
-perform_two(bool random_access)
+begin_heap(const char *index, const PtSortOptions *options)
 {
-	PtSort	   *sort = begin_with_two(random_access);
-
-	ptsort_perform(sort);
-	return sort;
-}
-
-/* test_begin_int4 begins a sort of int4 datums with the given options. */
-PtSort *
-test_begin_int4(const PtSortOptions *options)
-{
-	return ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, options);
-}
-
-/* test_make_block makes a shared block for the given number of processes. */
-PtSortShared *
-test_make_block(int processes)
-{
-	Size		size = ptsort_shared_estimate(processes);
-	dsm_segment *segment = dsm_create(size, 0);
-	PtSortShared *shared = dsm_segment_address(segment);
-
-	ptsort_shared_init(shared, processes, segment);
-	return shared;
-}
-
-static void
-get_before_perform(void)
-{
-	Datum		value;
-	bool		isnull;
-
-	(void) ptsort_get_datum(begin_with_two(false), true, &value, &isnull);
-}
-
-static void
-put_after_perform(void)
-{
-	ptsort_put_datum(perform_two(false), Int32GetDatum(3), false);
-}
-
-static void
-put_into_leader(void)
-{
-	PtSortOptions options = {
-		.role = PTSORT_LEADER,
-		.shared = test_make_block(1),
-		.participants = 1
-	};
-
-	ptsort_put_datum(test_begin_int4(&options), Int32GetDatum(1), false);
-}
-
-static void
-get_of_worker(void)
-{
-	PtSortOptions options = {
-		.role = PTSORT_WORKER,
-		.shared = test_make_block(1)
-	};
-	PtSort	   *sort = test_begin_int4(&options);
-	Datum		value;
-	bool		isnull;
-
-	ptsort_perform(sort);
-	(void) ptsort_get_datum(sort, true, &value, &isnull);
-}
-
-static void
-perform_twice(void)
-{
-	ptsort_perform(perform_two(false));
-}
-
-static void
-get_of_other_variant(void)
-{
-	(void) ptsort_get_tuple(perform_two(false), true);
-}
-
-static void
-put_of_other_variant(void)
-{
-	ItemPointerData tid;
-	Datum		value = Int32GetDatum(1);
-	bool		isnull = false;
-
-	ItemPointerSet(&tid, 0, 1);
-	ptsort_put_index(begin_with_two(false), &tid, &value, &isnull, true);
-}
-
-static void
-rescan_without_access(void)
-{
-	ptsort_rescan(perform_two(false));
-}
-
-static void
-mark_without_access(void)
-{
-	ptsort_mark(perform_two(false));
-}
-
-static void
-restore_without_access(void)
-{
-	ptsort_restore(perform_two(false));
-}
-
-static void
-backward_without_access(void)
-{
-	Datum		value;
-	bool		isnull;
-
-	(void) ptsort_get_datum(perform_two(false), false, &value, &isnull);
-}
-
-static void
-rescan_before_perform(void)
-{
-	ptsort_rescan(begin_with_two(true));
-}
-
-static void
-bad_operator(void)
-{
-	PtSortOptions options = {.role = PTSORT_SERIAL};
-
-	(void) ptsort_begin_datum(INT4OID, INT4_PLUS, InvalidOid, false, &options);
-}
-
-/* Begins a sort by the given column; the tuples have only one int4 column. */
-static void
-begin_tuple(int nkeys, AttrNumber attnum)
-{
-	PtSortOptions options = {.role = PTSORT_SERIAL};
+	RangeVar   *name = makeRangeVar(NULL, pstrdup(index), -1);
+	Oid			index_oid = RangeVarGetRelid(name, AccessShareLock, false);
 	TupleDesc	desc = CreateTemplateTupleDesc(1);
-	Oid			operator = INT4_LESS;
-	Oid			collation = InvalidOid;
-	bool		nulls_first = false;
 
 	TupleDescInitEntry(desc, 1, "a", INT4OID, -1, 0);
 	TupleDescFinalize(desc);
-	(void) ptsort_begin_tuple(desc, nkeys, &attnum, &operator, &collation,
-							  &nulls_first, &options);
-}
-
-static void
-bad_column(void)
-{
-	begin_tuple(1, 2);
-}
-
-static void
-no_columns(void)
-{
-	begin_tuple(0, 1);
-}
-
-static void
-worker_without_block(void)
-{
-	PtSortOptions options = {.role = PTSORT_WORKER};
-
-	(void) ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
-}
-
-static void
-leader_without_block(void)
-{
-	PtSortOptions options = {
-		.role = PTSORT_LEADER,
-		.participants = 1
-	};
-
-	(void) ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
-}
-
-static void
-slice_without_block(void)
-{
-	PtSortOptions options = {.role = PTSORT_SLICE};
-
-	(void) ptsort_begin_datum(INT4OID, INT4_LESS, InvalidOid, false, &options);
-}
-
-static void
-next_slice_of_putting(void)
-{
-	int			slice;
-
-	(void) ptsort_next_slice(begin_with_two(false), &slice);
+	return ptsort_begin_heap(desc, index_open(index_oid, AccessShareLock),
+							 options);
 }
 
 /* As the given participant, writes a run of one value. */
 static void
-take_part(PtSortShared *shared, int participant)
+take_part(const Misuse *misuse, PtSortShared *shared, int participant)
 {
 	PtSortOptions options = {
 		.role = PTSORT_WORKER,
 		.shared = shared,
 		.participant = participant
 	};
-	PtSort	   *sort = test_begin_int4(&options);
+	PtSort	   *sort = begin_datum(misuse, &options);
 
 	ptsort_put_datum(sort, Int32GetDatum(participant), false);
 	ptsort_perform(sort);
 	ptsort_end(sort);
 }
 
-/*
- * Sorts as two of three participants: the leader's process and a worker.  Then
- * begins and performs a leader's sort, with the number of participants that
- * the caller passes.
- */
 static PtSortShared *
-collect(PtSortRole role, int participants)
+make_block(const Misuse *misuse)
 {
-	PtSortOptions options = {
-		.role = role,
-		.shared = test_make_block(3),
-		.participants = participants
-	};
+	Size		size = ptsort_shared_estimate(misuse->processes);
+	dsm_segment *segment = dsm_create(size, 0);
+	PtSortShared *shared = dsm_segment_address(segment);
 
-	take_part(options.shared, 0);
-	take_part(options.shared, 2);
-	ptsort_perform(test_begin_int4(&options));
-	return options.shared;
+	ptsort_shared_init(shared, misuse->processes, segment);
+	for (int i = 0; i < misuse->processes; i++)
+	{
+		if (misuse->took_part & 1 << i)
+			take_part(misuse, shared, i);
+	}
+	return shared;
 }
 
-static void
-leader_forgets_participants(void)
+static PtSort *
+begin(const Misuse *misuse)
 {
-	(void) collect(PTSORT_LEADER, 0);
+	PtSortOptions options = misuse->options;
+
+	if (misuse->processes > 0)
+		options.shared = make_block(misuse);
+	if (misuse->variant)
+		return ptsort_begin(misuse->variant, NULL, misuse->nwords, NULL,
+							&options);
+	if (misuse->index)
+		return begin_heap(misuse->index, &options);
+	return begin_datum(misuse, &options);
 }
 
-static void
-slice_leader_forgets_participants(void)
-{
-	(void) collect(PTSORT_SLICE_LEADER, 0);
-}
-
-static void
-leader_negative_participants(void)
-{
-	(void) collect(PTSORT_LEADER, -1);
-}
-
-static void
-leader_of_too_few(void)
-{
-	(void) collect(PTSORT_LEADER, 1);
-}
-
-static void
-slice_leader_of_too_few(void)
-{
-	(void) collect(PTSORT_SLICE_LEADER, 1);
-}
-
-static void
-leader_of_too_many(void)
-{
-	(void) collect(PTSORT_LEADER, 4);
-}
-
-static void
-slice_leader_of_too_many(void)
-{
-	(void) collect(PTSORT_SLICE_LEADER, 4);
-}
-
-/* The leader counts its own process, which did not sort, as a participant. */
-static void
-leader_that_did_not_sort(void)
-{
-	ParallelContext workers = {.nworkers_launched = 1};
-	PtSortOptions options = {
-		.role = PTSORT_LEADER,
-		.shared = test_make_block(2),
-		.participants = 2,
-		.workers = &workers
-	};
-
-	take_part(options.shared, 1);
-	ptsort_perform(test_begin_int4(&options));
-}
-
-static void
-participant_too_late(void)
-{
-	take_part(collect(PTSORT_SLICE_LEADER, 2), 1);
-}
-
-static void
-participant_twice(void)
-{
-	PtSortShared *shared = test_make_block(2);
-
-	take_part(shared, 1);
-	take_part(shared, 1);
-}
-
-static void
-participant_too_large(void)
-{
-	take_part(test_make_block(2), 2);
-}
-
-static void
-participant_negative(void)
-{
-	take_part(test_make_block(2), -1);
-}
-
-/* Begins a sort in a role that takes no number of participants. */
-static void
-count_participants(PtSortRole role)
-{
-	PtSortOptions options = {
-		.role = role,
-		.shared = test_make_block(1),
-		.participants = 1
-	};
-
-	(void) test_begin_int4(&options);
-}
-
-static void
-worker_counts(void)
-{
-	count_participants(PTSORT_WORKER);
-}
-
-static void
-slice_counts(void)
-{
-	count_participants(PTSORT_SLICE);
-}
-
-static void
-serial_counts(void)
-{
-	count_participants(PTSORT_SERIAL);
-}
-
-static void
-worker_access(void)
-{
-	PtSortOptions options = {
-		.role = PTSORT_WORKER,
-		.shared = test_make_block(1),
-		.random_access = true
-	};
-
-	(void) test_begin_int4(&options);
-}
-
-static void
-leader_access(void)
-{
-	PtSortOptions options = {
-		.role = PTSORT_LEADER,
-		.shared = test_make_block(1),
-		.participants = 1,
-		.random_access = true
-	};
-
-	(void) test_begin_int4(&options);
-}
-
-static void
-unknown_role(void)
-{
-	PtSortOptions options = {.role = (PtSortRole) 5};
-
-	(void) test_begin_int4(&options);
-}
-
-static void
-block_for_nobody(void)
-{
-	(void) test_make_block(0);
-}
-
-static void
-next_slice_of_leader(void)
-{
-	PtSortOptions options = {
-		.role = PTSORT_LEADER,
-		.shared = test_make_block(1),
-		.participants = 1
-	};
-	PtSort	   *sort;
-	int			slice;
-
-	take_part(options.shared, 0);
-	sort = test_begin_int4(&options);
-	ptsort_perform(sort);
-	(void) ptsort_next_slice(sort, &slice);
-}
 
 /*
- * Begins a merge in slices.  This process is the only participant, and its run
- * has one value.
+ * The calls
  */
-static PtSort *
-begin_slices(void)
-{
-	PtSortOptions options = {
-		.role = PTSORT_SLICE_LEADER,
-		.shared = test_make_block(1),
-		.participants = 1
-	};
-
-	take_part(options.shared, 0);
-	return test_begin_int4(&options);
-}
-
-static PtSort *
-perform_slices(void)
-{
-	PtSort	   *sort = begin_slices();
-
-	ptsort_perform(sort);
-	return sort;
-}
 
 static void
-next_slice_before_perform(void)
-{
-	int			slice;
-
-	(void) ptsort_next_slice(begin_slices(), &slice);
-}
-
-static void
-put_into_slice(void)
-{
-	ptsort_put_datum(perform_slices(), Int32GetDatum(2), false);
-}
-
-static void
-get_before_slice(void)
+get(PtSort *sort)
 {
 	Datum		value;
 	bool		isnull;
 
-	(void) ptsort_get_datum(perform_slices(), true, &value, &isnull);
-}
-
-static void
-start_before_slice(void)
-{
-	(void) ptsort_slice_start(perform_slices());
-}
-
-static void
-start_after_slices(void)
-{
-	PtSort	   *sort = perform_slices();
-	int			slice;
-
-	while (ptsort_next_slice(sort, &slice))
-		;
-	(void) ptsort_slice_start(sort);
-}
-
-static void
-get_after_slices(void)
-{
-	PtSort	   *sort = perform_slices();
-	Datum		value;
-	bool		isnull;
-	int			slice;
-
-	while (ptsort_next_slice(sort, &slice))
-		;
 	(void) ptsort_get_datum(sort, true, &value, &isnull);
 }
 
 static void
-rescan_slice(void)
+get_backward(PtSort *sort)
 {
-	PtSort	   *sort = perform_slices();
-	int			slice;
+	Datum		value;
+	bool		isnull;
 
-	(void) ptsort_next_slice(sort, &slice);
+	(void) ptsort_get_datum(sort, false, &value, &isnull);
+}
+
+static void
+get_tuple(PtSort *sort)
+{
+	(void) ptsort_get_tuple(sort, true);
+}
+
+static void
+get_heap(PtSort *sort)
+{
+	(void) ptsort_get_heap(sort, true);
+}
+
+static void
+get_entries(PtSort *sort)
+{
+	int			n;
+
+	(void) ptsort_get_entries(sort, &n);
+}
+
+static void
+put(PtSort *sort)
+{
+	ptsort_put_datum(sort, Int32GetDatum(3), false);
+}
+
+static void
+put_index(PtSort *sort)
+{
+	ItemPointerData tid;
+	Datum		value = Int32GetDatum(1);
+	bool		isnull = false;
+
+	ItemPointerSet(&tid, 0, 1);
+	ptsort_put_index(sort, &tid, &value, &isnull, true);
+}
+
+static void
+put_heap(PtSort *sort)
+{
+	HeapTupleData tuple = {0};
+
+	ptsort_put_heap(sort, &tuple);
+}
+
+static void
+perform(PtSort *sort)
+{
+	ptsort_perform(sort);
+}
+
+static void
+rescan(PtSort *sort)
+{
 	ptsort_rescan(sort);
 }
 
 static void
-reserve_after_perform(void)
+mark(PtSort *sort)
 {
-	(void) ptsort_reserve(perform_two(false), sizeof(uint64));
+	ptsort_mark(sort);
 }
 
 static void
-reserve_in_leader(void)
+restore(PtSort *sort)
 {
+	ptsort_restore(sort);
+}
+
+static void
+reset(PtSort *sort)
+{
+	ptsort_reset(sort);
+}
+
+/* Resets a sort after an error in perform. */
+static void
+fail_and_reset(PtSort *sort)
+{
+	MemoryContext context = CurrentMemoryContext;
+	uint64		image = 0;
+
+	ptsort_put(sort, &image, sizeof(image), NULL);
+	ptsort_put(sort, &image, sizeof(image), NULL);
+	PG_TRY();
+	{
+		ptsort_perform(sort);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	ptsort_reset(sort);
+}
+
+static void
+next_slice(PtSort *sort)
+{
+	int			slice;
+
+	(void) ptsort_next_slice(sort, &slice);
+}
+
+static void
+next_slice_rescan(PtSort *sort)
+{
+	next_slice(sort);
+	ptsort_rescan(sort);
+}
+
+static void
+slice_start(PtSort *sort)
+{
+	(void) ptsort_slice_start(sort);
+}
+
+static void
+take_all_slices(PtSort *sort)
+{
+	int			slice;
+
+	while (ptsort_next_slice(sort, &slice))
+		;
+}
+
+static void
+all_slices_start(PtSort *sort)
+{
+	take_all_slices(sort);
+	slice_start(sort);
+}
+
+static void
+all_slices_get(PtSort *sort)
+{
+	take_all_slices(sort);
+	get(sort);
+}
+
+static const uint64 any_word = 1;
+
+static void
+reserve(PtSort *sort)
+{
+	(void) ptsort_reserve(sort, sizeof(uint64));
+}
+
+static void
+reserve_too_little(PtSort *sort)
+{
+	(void) ptsort_reserve(sort, sizeof(uint64) - 1);
+}
+
+static void
+reserve_too_much(PtSort *sort)
+{
+	(void) ptsort_reserve(sort, (Size) 1024 * 1024 * 1024 + 1);
+}
+
+static void
+commit(PtSort *sort)
+{
+	ptsort_commit(sort, &any_word);
+}
+
+static void
+commit_twice(PtSort *sort)
+{
+	memset(ptsort_reserve(sort, sizeof(uint64)), 0, sizeof(uint64));
+	commit(sort);
+	commit(sort);
+}
+
+static void
+commit_after_put(PtSort *sort)
+{
+	reserve(sort);
+	ptsort_put(sort, &any_word, sizeof(uint64), &any_word);
+	commit(sort);
+}
+
+static void
+commit_after_perform(PtSort *sort)
+{
+	reserve(sort);
+	ptsort_perform(sort);
+	commit(sort);
+}
+
+static void
+begin_by_missing_column(PtSort *sort)
+{
+	test_begin_tuple(1, 2);
+}
+
+/* The only participant's sort is not stable, but the leader's sort is. */
+static void
+stable_leader(PtSort *sort)
+{
+	Misuse		leader = {.processes = 1,.took_part = 1};
 	PtSortOptions options = {
 		.role = PTSORT_LEADER,
-		.shared = test_make_block(1),
+		.shared = make_block(&leader),
+		.stable = true,
 		.participants = 1
 	};
 
-	(void) ptsort_reserve(test_begin_int4(&options), sizeof(uint64));
+	ptsort_perform(begin_datum(&leader, &options));
+}
+
+/* Participant 1 begins after the leader collected the runs of two others. */
+static void
+participate_late(PtSort *sort)
+{
+	Misuse		leader = {.processes = 3,.took_part = 5};
+	PtSortOptions options = {
+		.role = PTSORT_SLICE_LEADER,
+		.shared = make_block(&leader),
+		.participants = 2
+	};
+
+	ptsort_perform(begin_datum(&leader, &options));
+	take_part(&leader, options.shared, 1);
 }
 
 static void
-call_get_api(uint32 version, uint32 size)
+participate_twice(PtSort *sort)
 {
-	PtSortGetApi get = (PtSortGetApi)
-		load_external_function("$libdir/ptsort", "ptsort_get_api", true, NULL);
+	Misuse		worker = {.processes = 2,.took_part = 2};
 
-	(void) get(version, size);
+	take_part(&worker, make_block(&worker), 1);
 }
 
-static void
-other_version(void)
+
+/*
+ * The variants
+ */
+
+static Size
+any_size(const void *tuple, void *state)
 {
-	call_get_api(PTSORT_API_VERSION + 1, sizeof(PtSortApi));
+	return sizeof(uint64);
 }
 
-static void
-larger_table(void)
+static int
+any_compare(const void *a, const void *b, void *state)
 {
-	call_get_api(PTSORT_API_VERSION, sizeof(PtSortApi) + sizeof(void *));
+	return 0;
 }
 
-static const TestMisuse misuses[] = {
-	{"get before perform", get_before_perform},
-	{"put after perform", put_after_perform},
-	{"put into a leader", put_into_leader},
-	{"get of a worker", get_of_worker},
-	{"perform twice", perform_twice},
-	{"get of another variant", get_of_other_variant},
-	{"put of another variant", put_of_other_variant},
-	{"rescan without random access", rescan_without_access},
-	{"mark without random access", mark_without_access},
-	{"restore without random access", restore_without_access},
-	{"backward without random access", backward_without_access},
-	{"rescan before perform", rescan_before_perform},
-	{"bad operator", bad_operator},
-	{"bad column", bad_column},
-	{"no columns", no_columns},
-	{"worker without block", worker_without_block},
-	{"leader without block", leader_without_block},
-	{"slice without block", slice_without_block},
-	{"leader forgets participants", leader_forgets_participants},
-	{"slice leader forgets participants", slice_leader_forgets_participants},
-	{"negative participants", leader_negative_participants},
-	{"leader of too few", leader_of_too_few},
-	{"slice leader of too few", slice_leader_of_too_few},
-	{"leader of too many", leader_of_too_many},
-	{"slice leader of too many", slice_leader_of_too_many},
-	{"leader that did not sort", leader_that_did_not_sort},
-	{"participant too late", participant_too_late},
-	{"participant twice", participant_twice},
-	{"participant number too large", participant_too_large},
-	{"participant number negative", participant_negative},
-	{"worker counts participants", worker_counts},
-	{"slice counts participants", slice_counts},
-	{"serial sort counts participants", serial_counts},
-	{"random access of a worker", worker_access},
-	{"random access of a leader", leader_access},
-	{"unknown role", unknown_role},
-	{"block for nobody", block_for_nobody},
-	{"next slice while putting", next_slice_of_putting},
-	{"next slice of a leader", next_slice_of_leader},
-	{"next slice before perform", next_slice_before_perform},
-	{"put into a slice", put_into_slice},
-	{"get before a slice", get_before_slice},
-	{"get after all slices", get_after_slices},
-	{"start before a slice", start_before_slice},
-	{"start after all slices", start_after_slices},
-	{"rescan of a slice", rescan_slice},
-	{"reserve after perform", reserve_after_perform},
-	{"reserve in a leader", reserve_in_leader},
-	{"another API version", other_version},
-	{"larger API table", larger_table},
-	{NULL, NULL},
+static int
+never_compares(const void *a, const void *b, void *state)
+{
+	elog(ERROR, "tuples cannot be compared");
+}
+
+static const PtSortVariant any = {
+	.name = "any",.size = any_size,.compare = any_compare
+};
+static const PtSortVariant no_callbacks = {.name = "empty"};
+static const PtSortVariant no_compare = {.name = "unordered",.size = any_size};
+static const PtSortVariant no_size = {.name = "endless",.compare = any_compare};
+static const PtSortVariant no_words = {.name = "inline",.inline_image = true};
+static const PtSortVariant inline_and_flat = {
+	.name = "inline and flat",.inline_image = true,.compare = any_compare
+};
+static const PtSortVariant incomparable = {
+	.name = "never compares",.size = any_size,.compare = never_compares
 };
 
-/* Runs the named misuse; returns false if the list does not have it. */
-static bool
-run_misuse(const TestMisuse *misuse, const char *name)
-{
-	for (; misuse->name != NULL; misuse++)
-	{
-		if (strcmp(name, misuse->name) == 0)
-		{
-			misuse->run();
-			ereport(WARNING, (errmsg("no error")));
-			return true;
-		}
-	}
-	return false;
-}
+/* Of the two processes, only a worker has sorted. */
+static ParallelContext one_worker = {.nworkers_launched = 1};
+
+/* A leader, a leader of slices, and their only participant's run. */
+#define LEADER	.processes = 1, .took_part = 1, \
+	.options = {.role = PTSORT_LEADER, .participants = 1}
+#define SLICES	.processes = 1, .took_part = 1, \
+	.options = {.role = PTSORT_SLICE_LEADER, .participants = 1}
+
+/* The leader of participants 0 and 2, which counts them wrongly. */
+#define COUNTS(leader, n)	.processes = 3, .took_part = 5, .call = perform, \
+	.options = {.role = leader, .participants = n}
+
+static const Misuse misuses[] = {
+	{"get before perform",.call = get},
+	{"put after perform",.performed = true,.call = put},
+	{"put into a leader", LEADER,.call = put},
+	{"get of a worker",.processes = 1,.options = {.role = PTSORT_WORKER},
+	.performed = true,.call = get},
+	{"perform twice",.performed = true,.call = perform},
+	{"get of another variant",.performed = true,.call = get_tuple},
+	{"put of another variant",.call = put_index},
+	{"get a heap tuple of datums",.performed = true,.call = get_heap},
+	{"put a heap tuple among datums",.call = put_heap},
+	{"rescan without random access",.performed = true,.call = rescan},
+	{"mark without random access",.performed = true,.call = mark},
+	{"restore without random access",.performed = true,.call = restore},
+	{"backward without random access",.performed = true,.call = get_backward},
+	{"rescan before perform",.options = {.random_access = true},.call = rescan},
+	{"bad operator",.operator = INT4_PLUS},
+	{"bad column",.call = begin_by_missing_column},
+	{"worker without block",.options = {.role = PTSORT_WORKER}},
+	{"leader without block",
+	.options = {.role = PTSORT_LEADER,.participants = 1}},
+	{"slice without block",.options = {.role = PTSORT_SLICE}},
+	{"leader forgets participants", COUNTS(PTSORT_LEADER, 0)},
+	{"slice leader forgets participants", COUNTS(PTSORT_SLICE_LEADER, 0)},
+	{"leader of too few", COUNTS(PTSORT_LEADER, 1)},
+	{"slice leader of too few", COUNTS(PTSORT_SLICE_LEADER, 1)},
+	{"leader of too many", COUNTS(PTSORT_LEADER, 4)},
+	{"slice leader of too many", COUNTS(PTSORT_SLICE_LEADER, 4)},
+	{"leader that did not sort",.processes = 2,.took_part = 2,.call = perform,
+		.options = {
+			.role = PTSORT_LEADER,.participants = 2,.workers = &one_worker
+	}},
+	{"participant too late",.call = participate_late},
+	{"participant twice",.call = participate_twice},
+	{"participant number too large",.processes = 2,
+	.options = {.role = PTSORT_WORKER,.participant = 2},.call = perform},
+	{"worker counts participants",.processes = 1,
+	.options = {.role = PTSORT_WORKER,.participants = 1}},
+	{"slice counts participants",.processes = 1,
+	.options = {.role = PTSORT_SLICE,.participants = 1}},
+	{"serial sort counts participants",.options = {.participants = 1}},
+	{"random access of a worker",.processes = 1,
+	.options = {.role = PTSORT_WORKER,.random_access = true}},
+	{"random access of a leader",.processes = 1,
+	.options = {.role = PTSORT_LEADER,.participants = 1,.random_access = true}},
+	{"bound of a worker",.processes = 1,
+	.options = {.role = PTSORT_WORKER,.bound = 1}},
+	{"only the leader is stable",.call = stable_leader},
+	{"next slice while putting",.call = next_slice},
+	{"next slice of a leader", LEADER,.performed = true,.call = next_slice},
+	{"next slice before perform", SLICES,.call = next_slice},
+	{"put into a slice", SLICES,.performed = true,.call = put},
+	{"get before a slice", SLICES,.performed = true,.call = get},
+	{"get after all slices", SLICES,.performed = true,.call = all_slices_get},
+	{"start before a slice", SLICES,.performed = true,.call = slice_start},
+	{"start after all slices", SLICES,.performed = true,
+	.call = all_slices_start},
+	{"rescan of a slice", SLICES,.performed = true,.call = next_slice_rescan},
+	{"variant without callbacks",.variant = &no_callbacks,.nwords = 1},
+	{"variant without compare",.variant = &no_compare,.nwords = 1},
+	{"variant without size",.variant = &no_size,.nwords = 1},
+	{"variant of three words",.variant = &any,.nwords = PTSORT_MAX_WORDS + 1},
+	{"inline images with a callback",.variant = &inline_and_flat,.nwords = 1},
+	{"inline images without words",.variant = &no_words},
+	{"entries of flat images",.performed = true,.variant = &any,.nwords = 1,
+	.call = get_entries},
+	{"commit without reserve",.variant = &any,.nwords = 1,.call = commit},
+	{"commit twice",.variant = &any,.nwords = 1,.call = commit_twice},
+	{"commit after put",.variant = &any,.nwords = 1,.call = commit_after_put},
+	{"commit after perform",.variant = &any,.nwords = 1,
+	.call = commit_after_perform},
+	{"reserve after perform",.performed = true,.call = reserve},
+	{"reserve in a leader", LEADER,.call = reserve},
+	{"reserve too little",.variant = &any,.nwords = 1,
+	.call = reserve_too_little},
+	{"reserve too much",.variant = &any,.nwords = 1,.call = reserve_too_much},
+	{"reset of a worker",.processes = 1,.options = {.role = PTSORT_WORKER},
+	.call = reset},
+	{"reset after an error",.variant = &incomparable,.call = fail_and_reset},
+	{"heap tuples by a hash index",.index = "misuse_hash"},
+	{"heap tuples of other columns",.index = "pg_class_relname_nsp_index"},
+	{"heap tuples of another type",.index = "pg_class_oid_index"},
+};
 
 /* ptsort_test_misuse runs the named misuse, which must raise an error. */
 Datum
@@ -652,11 +524,32 @@ ptsort_test_misuse(PG_FUNCTION_ARGS)
 {
 	char	   *what = text_to_cstring(PG_GETARG_TEXT_PP(0));
 
-	if (run_misuse(misuses, what) || run_misuse(test_kind_misuses, what) ||
-		run_misuse(test_variant_misuses, what) ||
-		run_misuse(test_caller_misuses, what))
+	for (int i = 0; i < lengthof(misuses); i++)
+	{
+		PtSort	   *sort;
+
+		if (strcmp(what, misuses[i].name) != 0)
+			continue;
+		sort = begin(&misuses[i]);
+		if (misuses[i].performed)
+			ptsort_perform(sort);
+		if (misuses[i].call)
+			misuses[i].call(sort);
 		PG_RETURN_VOID();
+	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unknown misuse \"%s\"", what)));
+}
+
+/* ptsort_test_misuses returns the names of all misuses. */
+Datum
+ptsort_test_misuses(PG_FUNCTION_ARGS)
+{
+	Datum		names[lengthof(misuses)];
+
+	for (int i = 0; i < lengthof(misuses); i++)
+		names[i] = CStringGetTextDatum(misuses[i].name);
+	PG_RETURN_ARRAYTYPE_P(construct_array(names, lengthof(misuses), TEXTOID,
+										  -1, false, TYPALIGN_INT));
 }

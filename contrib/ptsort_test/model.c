@@ -19,22 +19,6 @@
 
 PG_FUNCTION_INFO_V1(ptsort_test_model);
 
-/* Names of the values of ModelSpoil. */
-static const char *const spoil_names[] = {
-	"", "drop", "replace", "order", "nulls", "step", "ties"
-};
-
-static ModelSpoil
-spoil_by_name(const char *name)
-{
-	for (int i = 0; i < lengthof(spoil_names); i++)
-	{
-		if (strcmp(name, spoil_names[i]) == 0)
-			return (ModelSpoil) i;
-	}
-	elog(ERROR, "unknown way to spoil a sort: \"%s\"", name);
-}
-
 /* Reads all arguments except the query and the kind of slots. */
 static void
 read_settings(FunctionCallInfo fcinfo, ModelSettings *settings)
@@ -54,7 +38,6 @@ read_settings(FunctionCallInfo fcinfo, ModelSettings *settings)
 	settings->rounds = test_in_range("rounds", PG_GETARG_INT32(10), 1,
 									 MAX_ROUNDS);
 	settings->bound = PG_GETARG_INT64(11);
-	settings->spoil = spoil_by_name(text_to_cstring(PG_GETARG_TEXT_PP(12)));
 	if (!settings->datum && strcmp(variant, "tuple") != 0)
 		elog(ERROR, "unknown variant \"%s\"", variant);
 	if (settings->participants > 0 &&
@@ -71,9 +54,10 @@ ptsort_test_model(PG_FUNCTION_ARGS)
 	ModelSource *source;
 	ModelArray *array;
 	PtSortStats stats;
+	char	   *method;
 	TupleDesc	desc;
-	Datum		values[6];
-	bool		isnull[6] = {false};
+	Datum		values[7];
+	bool		isnull[7] = {false};
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -96,5 +80,8 @@ ptsort_test_model(PG_FUNCTION_ARGS)
 	values[3] = Int64GetDatum(stats.comparisons);
 	values[4] = Int64GetDatum(stats.peak_memory);
 	values[5] = Int64GetDatum(stats.temp_bytes);
+	method = psprintf("%s, %s", ptsort_method_name(stats.method),
+					  ptsort_method_space(stats.method));
+	values[6] = CStringGetTextDatum(method);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, isnull)));
 }

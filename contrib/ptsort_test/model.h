@@ -23,18 +23,6 @@
 #define MAX_PARTICIPANTS	8
 #define MAX_ROUNDS			1000
 
-/* Deliberate mistakes that the test must notice. */
-typedef enum ModelSpoil
-{
-	SPOIL_NOTHING,
-	SPOIL_DROP,					/* the test leaves out one tuple */
-	SPOIL_REPLACE,				/* the test replaces one tuple by another */
-	SPOIL_ORDER,				/* the test reverses the first key's order */
-	SPOIL_NULLS,				/* the test swaps nulls first and nulls last */
-	SPOIL_STEP,					/* a walk begins one tuple too far */
-	SPOIL_TIES					/* a sort runs without the option "stable" */
-} ModelSpoil;
-
 /* ModelSettings: the options of the sort. */
 typedef struct ModelSettings
 {
@@ -48,7 +36,6 @@ typedef struct ModelSettings
 	int			rounds;			/* number of sorts, with resets between them */
 	int64		expected_tuples;
 	uint64		seed;
-	ModelSpoil	spoil;
 } ModelSettings;
 
 /*
@@ -99,7 +86,7 @@ typedef struct ModelArray
 	int			round;			/* see model_is_put */
 	int64		groups;
 	Size		largest;		/* size of the largest image in bytes */
-	Tuplesortstate *server;		/* the server's sort, or NULL */
+	Tuplesortstate *server;		/* the server's sort; NULL in later rounds */
 	TupleTableSlot *server_slot;
 	MemoryContext row_context;	/* any function may reset it */
 } ModelArray;

@@ -156,8 +156,6 @@ run_server(ModelArray *array)
 										 source->attnums, source->operators,
 										 source->collations,
 										 source->nulls_first, work_mem, NULL,
-										 array->settings->random_access ?
-										 TUPLESORT_RANDOMACCESS :
 										 TUPLESORT_NONE);
 	MemoryContextSwitchTo(array->row_context);
 	while ((slot = model_source_next(source)) != NULL)
@@ -336,10 +334,7 @@ model_array_round(const ModelArray *first, int round)
 	return array;
 }
 
-/*
- * model_array_make sorts the source with the server.  With random access, the
- * server's sort stays open.
- */
+/* model_array_make sorts the source with the server. */
 ModelArray *
 model_array_make(ModelSource *source, const ModelSettings *settings)
 {

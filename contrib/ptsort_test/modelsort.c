@@ -13,8 +13,6 @@
 #include "access/htup_details.h"
 #include "miscadmin.h"
 #include "storage/dsm.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -33,6 +31,9 @@
  */
 #define PUTS_LEAVE		(64 * 1024)
 
+/* Maximum size in bytes of the sort's context after a reset. */
+#define RESET_LEAVES	(500 * 1000)
+
 /* A sort, and the memory context in which it began. */
 typedef struct ModelSort
 {
@@ -45,38 +46,18 @@ typedef struct ModelSort
 	int64		reads;
 } ModelSort;
 
-/* A walk over a sort with random access, and over the server's sort. */
-typedef struct ModelWalk
-{
-	ModelSort  *model;
-	int64		position;		/* 0: before the first, n + 1: after the last */
-	int64		mark;
-} ModelWalk;
-
 static PtSort *
 begin_sort(ModelArray *array, const PtSortOptions *options)
 {
 	ModelSource *source = array->source;
-	ModelSpoil	spoil = array->settings->spoil;
-	Oid			first_operator = source->operators[0];
-	bool		first_nulls = source->nulls_first[0];
-	PtSort	   *sort;
 
-	if (spoil == SPOIL_ORDER)
-		source->operators[0] = get_commutator(first_operator);
-	if (spoil == SPOIL_NULLS)
-		source->nulls_first[0] = !first_nulls;
 	if (array->settings->datum)
-		sort = ptsort_begin_datum(TupleDescAttr(source->desc, 0)->atttypid,
+		return ptsort_begin_datum(TupleDescAttr(source->desc, 0)->atttypid,
 								  source->operators[0], source->collations[0],
 								  source->nulls_first[0], options);
-	else
-		sort = ptsort_begin_tuple(source->desc, source->nkeys, source->attnums,
-								  source->operators, source->collations,
-								  source->nulls_first, options);
-	source->operators[0] = first_operator;
-	source->nulls_first[0] = first_nulls;
-	return sort;
+	return ptsort_begin_tuple(source->desc, source->nkeys, source->attnums,
+							  source->operators, source->collations,
+							  source->nulls_first, options);
 }
 
 /* Begins a sort in a memory context of its own. */
@@ -118,7 +99,7 @@ check_memory(ModelSort *model)
 	int64		budget = Max(array->settings->budget, PTSORT_MIN_BUDGET);
 
 	if (array->largest > budget / LARGE_PART ||
-		*test_internals()->settings.spill_entries > 0)
+		test_internals()->settings->spill_entries > 0)
 		return;
 	if (held > budget + budget / 20 + 32768)
 		elog(ERROR, "the sort holds " INT64_FORMAT " of " INT64_FORMAT " bytes",
@@ -170,8 +151,6 @@ put_all(ModelArray *array, ModelSort *models)
 {
 	const ModelSettings *settings = array->settings;
 	MemoryContext caller = MemoryContextSwitchTo(array->row_context);
-	int64		bad = settings->spoil == SPOIL_DROP ||
-		settings->spoil == SPOIL_REPLACE ? array->n / 2 : -1;
 	TupleTableSlot *slot;
 
 	model_source_rewind(array->source);
@@ -182,10 +161,7 @@ put_all(ModelArray *array, ModelSort *models)
 		if (!model_is_put(settings, array->round, i))
 			continue;
 		CHECK_FOR_INTERRUPTS();
-		if (i != bad)
-			put_slot(model, slot, i);
-		if (i == bad + 1 && settings->spoil == SPOIL_REPLACE)
-			put_slot(model, slot, i);
+		put_slot(model, slot, i);
 		if (i % ROWS_PER_LOOK == 0)
 			check_memory(model);
 		MemoryContextReset(array->row_context);
@@ -302,132 +278,11 @@ read_all(ModelSort *model)
 	(void) read_and_check(model, true, position);
 }
 
-/* True if the server's sort is open and has the tuples of ptsort's sort. */
-static bool
-server_walks(const ModelArray *array)
-{
-	return array->server != NULL && array->settings->bound == 0;
-}
-
-/* Makes one step of a walk, in ptsort's sort and in the server's. */
+/* TestWalk.read */
 static void
-step(ModelWalk *walk, bool forward)
+walk_to(TestWalk *walk, bool forward)
 {
-	ModelArray *array = walk->model->array;
-	int64		position = walk->position + (forward ? 1 : -1);
-	bool		got;
-
-	position = Max(0, Min(position, array->wanted + 1));
-	walk->position = position;
-	got = read_and_check(walk->model, forward, position - 1);
-	if (!server_walks(array))
-		return;
-	if (tuplesort_gettupleslot(array->server, forward, false,
-							   array->server_slot, NULL) != got)
-		elog(ERROR, "the server %s at position " INT64_FORMAT,
-			 got ? "has no tuple" : "has a tuple", position);
-	if (got)
-	{
-		MemoryContext caller = MemoryContextSwitchTo(array->row_context);
-
-		if (model_compare(array->source,
-						  ExecCopySlotMinimalTuple(array->server_slot),
-						  array->tuples[position - 1].tuple) != 0)
-			elog(ERROR, "the server is not at position " INT64_FORMAT,
-				 position);
-		MemoryContextSwitchTo(caller);
-		MemoryContextReset(array->row_context);
-	}
-}
-
-/* Goes back to the start of ptsort's sort and of the server's. */
-static void
-rescan(ModelWalk *walk)
-{
-	ptsort_rescan(walk->model->sort);
-	if (server_walks(walk->model->array))
-		tuplesort_rescan(walk->model->array->server);
-	walk->position = 0;
-	walk->mark = 0;
-}
-
-static void
-mark(ModelWalk *walk)
-{
-	ptsort_mark(walk->model->sort);
-	if (server_walks(walk->model->array))
-		tuplesort_markpos(walk->model->array->server);
-	walk->mark = walk->position;
-}
-
-static void
-restore(ModelWalk *walk)
-{
-	ptsort_restore(walk->model->sort);
-	if (server_walks(walk->model->array))
-		tuplesort_restorepos(walk->model->array->server);
-	walk->position = walk->mark;
-}
-
-/* Walks forward and backward, with marks, in short and long steps. */
-static void
-random_walk(ModelWalk *walk, uint64 seed)
-{
-	int64		n = walk->model->array->wanted;
-	int			steps = Min(300, 100 + n);
-
-	for (int i = 0; i < steps; i++)
-	{
-		uint64		dice = test_mix(seed, i);
-		int64		distance = dice / 16 % (dice % 97 == 0 ? n + 3 : 6);
-		bool		forward = dice / 1024 % 2 == 0;
-
-		switch (dice % 16)
-		{
-			case 0:
-			case 1:
-				mark(walk);
-				break;
-			case 2:
-			case 3:
-				restore(walk);
-				break;
-			case 4:
-				if (dice / 4096 % 8 == 0)
-					rescan(walk);
-				break;
-			default:
-				while (distance-- >= 0)
-					step(walk, forward);
-		}
-	}
-}
-
-/*
- * Reads a sort in all directions.  The caller must read the sort to its end
- * first.
- */
-static void
-check_access(ModelSort *model)
-{
-	ModelArray *array = model->array;
-	ModelWalk	walk = {.model = model};
-
-	if (server_walks(array))
-		tuplesort_rescan(array->server);
-	restore(&walk);				/* the mark is at the start */
-	step(&walk, true);
-	rescan(&walk);
-	if (array->settings->spoil == SPOIL_STEP)
-		(void) read_and_check(model, true, 0);
-	while (walk.position <= array->wanted)
-		step(&walk, true);
-	step(&walk, true);
-	while (walk.position > 0)
-		step(&walk, false);
-	step(&walk, false);
-	rescan(&walk);
-	random_walk(&walk, array->settings->seed);
+	(void) read_and_check(walk->state, forward, walk->position - 1);
 }
 
 /* Checks that a sort's statistics are possible. */
@@ -470,7 +325,16 @@ sort_round(ModelSort *model)
 	}
 	read_all(model);
 	if (array->settings->random_access)
-		check_access(model);
+	{
+		TestWalk	walk = {
+			.sort = model->sort,
+			.n = array->wanted,
+			.read = walk_to,
+			.state = model
+		};
+
+		test_walk(&walk, array->settings->seed, 300);
+	}
 	ptsort_stats(model->sort, &after);
 	after.tuples -= before.tuples;
 	check_stats(array, &after);
@@ -484,7 +348,7 @@ sort_serially(ModelArray *array, PtSortStats *stats)
 		.role = PTSORT_SERIAL,
 		.budget = settings->budget,
 		.random_access = settings->random_access,
-		.stable = settings->stable && settings->spoil != SPOIL_TIES,
+		.stable = settings->stable,
 		.bound = settings->bound,
 		.expected_tuples = settings->expected_tuples
 	};
@@ -496,6 +360,8 @@ sort_serially(ModelArray *array, PtSortStats *stats)
 		if (round > 0)
 		{
 			ptsort_reset(model.sort);
+			if (MemoryContextMemAllocated(model.context, true) > RESET_LEAVES)
+				elog(ERROR, "the reset sort holds too much memory");
 			model.array = model_array_round(array, round);
 		}
 		sort_round(&model);
@@ -519,7 +385,7 @@ participate(ModelArray *array, PtSortShared *shared)
 			.budget = settings->budget,
 			.shared = shared,
 			.participant = i,
-			.stable = settings->stable && settings->spoil != SPOIL_TIES,
+			.stable = settings->stable,
 			.expected_tuples = settings->expected_tuples
 		};
 
@@ -623,7 +489,7 @@ merge_and_check(ModelArray *array, PtSortShared *shared, PtSortStats *stats)
 			settings->slices ? PTSORT_SLICE_LEADER : PTSORT_LEADER,
 			.budget = settings->budget,
 			.shared = shared,
-			.stable = settings->stable && settings->spoil != SPOIL_TIES,
+			.stable = settings->stable,
 			.participants = i > 0 ? 0 : settings->participants
 		};
 

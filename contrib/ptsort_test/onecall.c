@@ -4,19 +4,24 @@
  *	  ptsort_test_parallel(): uses and misuses the interface of
  *	  ptsort_parallel.h.
  *
- * The test sorts rows of a table, or numbers, or both.  It reads the sorted
- * tuples from a stream or from slices, and computes a hash of each tuple's
- * keys.  Each process writes the hashes of its slices to shared memory.  The
- * function returns a digest of all hashes, in the sort's output order.  The
- * tests compute the expected digest in SQL.
+ * The test sorts rows of a table, or numbers, or both, or runs an index build
+ * that does not change the index.  It reads the sorted tuples from a stream or
+ * from slices, and computes a hash of each tuple's keys.  Each process writes
+ * the hashes of its slices to shared memory.  The function returns a digest of
+ * all hashes, in the sort's output order.  The tests compute the expected
+ * digest in SQL.  In each callback, the test checks the promises of
+ * ptsort_parallel.h about the process, the participant's number, the argument
+ * and the memory context.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/index.h"
 #include "catalog/pg_collation_d.h"
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type_d.h"
@@ -56,13 +61,18 @@ typedef struct Job
 	int64		fill;			/* number of values that fill() puts */
 	bool		hold_back;		/* put() keeps every 10th value for fill() */
 	int64		room;			/* number of hashes that fit in Shared */
-	char		fail[40];		/* failing callback and "leader" or "worker" */
+	char		fail[40];		/* a mistake: "no sort", "alone", "no slices",
+								 * "first tuples", or the failing callback and
+								 * "leader" or "worker" */
 } Job;
+
+static const Job *leaders_job;	/* NULL in workers */
 
 /* Contents of PtParallel.shared */
 typedef struct Shared
 {
 	int			processes;
+	int			slices;
 	pg_atomic_uint32 expected;	/* number of participants; 0 before begin() */
 	pg_atomic_uint32 scanning;	/* number of participants with a row */
 	pg_atomic_uint64 next;		/* the next number to put */
@@ -120,6 +130,8 @@ check_call(PtParallel *parallel, const char *callback)
 			 parallel->participant);
 	if (job == NULL || parallel->arg_size != sizeof(Job))
 		elog(ERROR, "argument did not arrive");
+	if (parallel->is_leader != (job == leaders_job))
+		elog(ERROR, "argument is not the leader's pointer, or a copy");
 	if (parallel->shared != NULL && strcmp(callback, "shared_init") != 0 &&
 		parallel->participant >= ((Shared *) parallel->shared)->processes)
 		elog(ERROR, "shared memory is not filled in before callback %s",
@@ -134,11 +146,16 @@ begin(PtParallel *parallel, const PtSortOptions *options)
 {
 	const Job  *job = parallel->arg;
 	static const bool nulls_first[MAX_KEYS] = {false};
-
+	PtSortOptions alone = {.role = PTSORT_SERIAL};
 	Shared	   *shared = parallel->shared;
 
 	if (check_call(parallel, "begin")->begun++ > 1)
 		elog(ERROR, "three sorts were begun in one process");
+	if (parallel->participants < 1)
+		elog(ERROR, "there are %d participants", parallel->participants);
+	if (strcmp(job->fail, "alone") == 0 &&
+		options->role != PTSORT_WORKER && options->role != PTSORT_SERIAL)
+		options = &alone;
 	if (parallel->is_leader && shared != NULL)
 		pg_atomic_write_u32(&shared->expected, parallel->participants);
 	if (strcmp(job->fail, "no sort") == 0)
@@ -197,6 +214,19 @@ put(PtParallel *parallel, PtSort *sort, TupleTableSlot *slot)
 }
 
 static void
+put_index(PtParallel *parallel, PtSort *sort, ItemPointer tid, Datum *values,
+		  bool *isnull, bool alive)
+{
+	Local	   *local = check_call(parallel, "put_index");
+
+	if (local->begun != 1)
+		elog(ERROR, "put_index is called at the wrong time");
+	if (local->rows++ == 0 && parallel->shared)
+		wait_for_others(parallel);
+	ptsort_put_datum(sort, values[0], isnull[0]);
+}
+
+static void
 fill(PtParallel *parallel, PtSort *sort)
 {
 	const Job  *job = parallel->arg;
@@ -230,9 +260,21 @@ static void
 shared_init(PtParallel *parallel, int processes, int slices)
 {
 	Shared	   *shared = parallel->shared;
+	const char *bytes = parallel->shared;
 
 	check_call(parallel, "shared_init");
+	if (MAXALIGN(bytes) != (uintptr_t) bytes)
+		elog(ERROR, "shared memory is not aligned");
+	for (Size i = 0; i < shared_size(parallel, processes, slices); i++)
+	{
+		if (bytes[i] != 0)
+			elog(ERROR, "shared memory is not zeroed");
+	}
+	if (parallel->participants > processes)
+		elog(ERROR, "there are %d participants in %d processes",
+			 parallel->participants, processes);
 	shared->processes = processes;
+	shared->slices = slices;
 	pg_atomic_init_u32(&shared->expected, 0);
 	pg_atomic_init_u32(&shared->scanning, 0);
 	pg_atomic_init_u64(&shared->next, 0);
@@ -292,9 +334,13 @@ read_slices(PtParallel *parallel, PtSort *sort)
 	{
 		int64		at = ptsort_slice_start(sort);
 		int64		first = at;
+		int64		end = strcmp(job->fail, "first tuples") == 0 ?
+			at + 1 : job->room;
 		uint32		hash;
 
-		while (at < job->room && next_hash(job, sort, slot, &hash))
+		if (slice < 0 || slice >= shared->slices)
+			elog(ERROR, "there is no slice %d", slice);
+		while (at < end && next_hash(job, sort, slot, &hash))
 			shared->hashes[at++] = hash;
 		if (at > first)
 			pg_atomic_fetch_add_u32(&shared->filled, 1);
@@ -308,74 +354,49 @@ read_slices(PtParallel *parallel, PtSort *sort)
  * The sets of callbacks
  */
 
-extern PGDLLEXPORT const PtParallelOps *ptsort_test_parallel_fill(void);
-extern PGDLLEXPORT const PtParallelOps *ptsort_test_parallel_fill_slices(void);
-extern PGDLLEXPORT const PtParallelOps *ptsort_test_parallel_table(void);
-extern PGDLLEXPORT const PtParallelOps *ptsort_test_parallel_table_slices(void);
-extern PGDLLEXPORT const PtParallelOps *ptsort_test_parallel_least(void);
+/* Defines the function ptsort_test_parallel_NAME, which returns callbacks. */
+#define OPS(name, ...) \
+extern PGDLLEXPORT const PtParallelOps *ptsort_test_parallel_##name(void); \
+const PtParallelOps * \
+ptsort_test_parallel_##name(void) \
+{ \
+	static const PtParallelOps ops = {__VA_ARGS__}; \
+\
+	return &ops; \
+}
+
+/* The callbacks in a set */
+#define BEGIN		.begin = begin
+#define FILL		.fill = fill
+#define PUT			.put = put
+#define PUT_INDEX	.put_index = put_index
+#define INIT		.shared_init = shared_init
+#define SHARED		.shared_size = shared_size, INIT
+#define SLICES		.read_slices = read_slices
+#define NOTHING		.begin = NULL
+
+OPS(fill, BEGIN, FILL, SHARED)
+OPS(fill_slices, BEGIN, FILL, SHARED, SLICES)
+OPS(table, BEGIN, PUT, FILL, SHARED)
+OPS(table_slices, BEGIN, PUT, FILL, SHARED, SLICES)
+OPS(index, BEGIN, PUT_INDEX, SHARED)
+OPS(index_slices, BEGIN, PUT_INDEX, SHARED, SLICES)
+OPS(least, BEGIN)
+
+/* Callbacks are missing or superfluous. */
+OPS(no_begin, FILL)
+OPS(no_callback, NOTHING)
+OPS(index_no_begin, PUT_INDEX)
+OPS(index_put, BEGIN, PUT)
+OPS(index_both, BEGIN, PUT, PUT_INDEX)
+OPS(index_no_size, BEGIN, PUT_INDEX, INIT)
+
 extern PGDLLEXPORT const PtParallelOps *ptsort_test_parallel_none(void);
-
-const PtParallelOps *
-ptsort_test_parallel_fill(void)
-{
-	static const PtParallelOps ops = {
-		.begin = begin,
-		.fill = fill,
-		.shared_size = shared_size,
-		.shared_init = shared_init
-	};
-
-	return &ops;
-}
-
-const PtParallelOps *
-ptsort_test_parallel_fill_slices(void)
-{
-	static PtParallelOps ops;
-
-	ops = *ptsort_test_parallel_fill();
-	ops.read_slices = read_slices;
-	return &ops;
-}
-
-const PtParallelOps *
-ptsort_test_parallel_table(void)
-{
-	static PtParallelOps ops;
-
-	ops = *ptsort_test_parallel_fill();
-	ops.put = put;
-	return &ops;
-}
-
-const PtParallelOps *
-ptsort_test_parallel_table_slices(void)
-{
-	static PtParallelOps ops;
-
-	ops = *ptsort_test_parallel_table();
-	ops.read_slices = read_slices;
-	return &ops;
-}
-
-const PtParallelOps *
-ptsort_test_parallel_least(void)
-{
-	static const PtParallelOps ops = {
-		.begin = begin
-	};
-
-	return &ops;
-}
 
 const PtParallelOps *
 ptsort_test_parallel_none(void)
 {
-	static const PtParallelOps ops = {
-		.fill = fill
-	};
-
-	return &ops;
+	return NULL;
 }
 
 
@@ -486,6 +507,9 @@ check_result(const PtParallelResult *result)
 
 	for (int i = 0; i <= result->workers_launched; i++)
 		tuples += result->stats[i].sort.tuples;
+	if (result->stats[0].fill_ms + result->stats[0].read_ms <= 0 &&
+		result->participants > result->workers_launched)
+		elog(ERROR, "the first statistics are not the leader's");
 	if (tuples != result->tuples)
 		elog(ERROR, INT64_FORMAT " tuples were counted, " INT64_FORMAT " in all",
 			 tuples, result->tuples);
@@ -553,13 +577,14 @@ make_row(FunctionCallInfo fcinfo, const PtParallelResult *result,
 }
 
 static const char *
-choose_ops(const Job *job, bool has_table)
+choose_ops(const PtParallelRequest *request)
 {
-	if (has_table)
-		return job->slices ? "ptsort_test_parallel_table_slices" :
-			"ptsort_test_parallel_table";
-	return job->slices ? "ptsort_test_parallel_fill_slices" :
-		"ptsort_test_parallel_fill";
+	const Job  *job = request->arg;
+	const char *source = request->index ? "index" :
+		request->table ? "table" : "fill";
+
+	return psprintf("ptsort_test_parallel_%s%s", source,
+					job->slices ? "_slices" : "");
 }
 
 static PtParallelResult *
@@ -578,10 +603,28 @@ sort_nested(PtParallelRequest *request, Found *found)
 }
 
 /*
+ * Opens the request's table and index, and locks them as index.c does for a
+ * build.
+ */
+static void
+open_relations(PtParallelRequest *request, Oid table, Oid index)
+{
+	if (!OidIsValid(index))
+	{
+		request->table = relation_open(table, AccessShareLock);
+		return;
+	}
+	(void) GetCurrentTransactionId();
+	request->table = relation_open(table, ShareLock);
+	request->index = index_open(index, AccessExclusiveLock);
+	request->index_info = BuildIndexInfo(request->index);
+}
+
+/*
  * ptsort_test_parallel(tab regclass, keys text[], operators regoperator[],
  * variant text, fill bigint, hold_back bool, slices bool, workers int,
- * budget_kb int, nested bool, fail text, reads bigint, ops text): see the SQL
- * script.
+ * budget_kb int, nested bool, fail text, reads bigint, ops text,
+ * index regclass): see the SQL script.
  */
 Datum
 ptsort_test_parallel(PG_FUNCTION_ARGS)
@@ -611,7 +654,8 @@ ptsort_test_parallel(PG_FUNCTION_ARGS)
 			sizeof(job.fail));
 	if (!PG_ARGISNULL(0))
 	{
-		request.table = relation_open(PG_GETARG_OID(0), AccessShareLock);
+		open_relations(&request, PG_GETARG_OID(0),
+					   PG_ARGISNULL(13) ? InvalidOid : PG_GETARG_OID(13));
 		set_keys(&job, request.table, PG_GETARG_ARRAYTYPE_P(1),
 				 PG_GETARG_ARRAYTYPE_P(2));
 	}
@@ -622,15 +666,19 @@ ptsort_test_parallel(PG_FUNCTION_ARGS)
 		job.types[0] = INT8OID;
 		job.operators[0] = Int8LessOperator;
 	}
-	request.ops_function = PG_ARGISNULL(12) ?
-		choose_ops(&job, request.table != NULL) :
+	request.ops_function = PG_ARGISNULL(12) ? choose_ops(&request) :
 		text_to_cstring(PG_GETARG_TEXT_PP(12));
+	if (request.ops_function[0] == '\0')
+		request.ops_function = NULL;	/* simulates a missing name */
+	leaders_job = &job;
 	if (PG_GETARG_BOOL(9))
 		result = sort_nested(&request, &found);
 	else
 		result = sort_with(&request, reads, &found);
 	check_usage(request.table, blocks_before);
+	if (request.index != NULL)
+		index_close(request.index, NoLock);
 	if (request.table != NULL)
-		relation_close(request.table, AccessShareLock);
+		relation_close(request.table, NoLock);
 	return make_row(fcinfo, result, &found);
 }

@@ -69,7 +69,6 @@ static struct
 }			passed[MAX_POINTS];
 static int	npassed = 0;
 
-PG_FUNCTION_INFO_V1(ptsort_test_fault_points);
 PG_FUNCTION_INFO_V1(ptsort_test_points);
 
 /* points_role returns the role of this process in a build. */
@@ -338,26 +337,6 @@ points_init(void)
 							   "point[:where] after point[:where][, ...].",
 							   &turns_setting, "", PGC_USERSET, 0,
 							   check_turns, assign_turns, NULL);
-}
-
-/* ptsort_test_fault_points returns the points that this process passed. */
-Datum
-ptsort_test_fault_points(PG_FUNCTION_ARGS)
-{
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-
-	InitMaterializedSRF(fcinfo, 0);
-	for (int i = 0; i < npassed; i++)
-	{
-		Datum		values[2];
-		bool		isnull[2] = {false, false};
-
-		values[0] = CStringGetTextDatum(passed[i].point);
-		values[1] = Int64GetDatum(passed[i].hits);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values,
-							 isnull);
-	}
-	return (Datum) 0;
 }
 
 /* ptsort_test_points returns the points that at least one process passed. */

@@ -61,35 +61,9 @@ CREATE FUNCTION ptsort_test_sort(
 AS 'MODULE_PATHNAME', 'ptsort_test_sort'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
--- Uses one sort object for the given number of sorts, each of up to max_n generated
--- rows.  Ends each sort at a random stage, and then resets the object.  If the
--- function reads a sort to its end, it compares the tuples with an array, as
--- ptsort_test_sort() does.
---
--- checked:        number of sorts that the function read to the end and compared
--- most_memory:    maximum size in bytes of the sort's memory contexts after a reset
-CREATE FUNCTION ptsort_test_reset(
-	variant text,
-	index regclass,
-	sorts integer,
-	max_n bigint,
-	budget_kb integer DEFAULT 1024,
-	random_access boolean DEFAULT false,
-	stable boolean DEFAULT false,
-	bound bigint DEFAULT 0,
-	seed integer DEFAULT 1,
-	OUT checked bigint,
-	OUT tuples bigint,
-	OUT method text,
-	OUT space text,
-	OUT runs bigint,
-	OUT most_memory bigint)
-AS 'MODULE_PATHNAME', 'ptsort_test_reset'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
-
 -- Sorts the input of the query's Sort node by the node's keys, with the server's
 -- tuplesort and with ptsort.  Compares every tuple of the two outputs.  With random
--- access, also compares every step of a walk forward and backward.
+-- access, also checks every step of a walk forward and backward.
 --
 -- variant:       'tuple', or 'datum' for a query of one column
 -- slots:         'plan' for the slots that the executor would put into its sort,
@@ -101,9 +75,8 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- bound:         number of tuples that the sort must return; 0 = all
 -- rounds:        number of sorts, with resets between them; the first sort has
 --                all tuples
--- spoil:         a mistake that the test must notice: drop, replace, order, nulls,
---                step, ties
 -- groups:        number of different keys
+-- method:        the method and the space that the sort reports
 CREATE FUNCTION ptsort_test_model(
 	query text,
 	variant text DEFAULT 'tuple',
@@ -117,39 +90,14 @@ CREATE FUNCTION ptsort_test_model(
 	stable boolean DEFAULT false,
 	rounds integer DEFAULT 1,
 	bound bigint DEFAULT 0,
-	spoil text DEFAULT '',
 	OUT tuples bigint,
 	OUT groups bigint,
 	OUT runs bigint,
 	OUT comparisons bigint,
 	OUT peak_memory bigint,
-	OUT temp_bytes bigint)
+	OUT temp_bytes bigint,
+	OUT method text)
 AS 'MODULE_PATHNAME', 'ptsort_test_model'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
-
--- Sorts the rows of a btree index's table, including dead rows, in the index's order,
--- and compares the output with the output of the server's own sort.
--- identical: number of positions at which both outputs have the same tuple (tuples
--- with equal keys may have different positions).
-CREATE FUNCTION ptsort_test_server(
-	index regclass,
-	budget_kb integer DEFAULT 1024,
-	random_access boolean DEFAULT false,
-	OUT tuples bigint,
-	OUT identical bigint,
-	OUT runs bigint,
-	OUT comparisons bigint)
-AS 'MODULE_PATHNAME', 'ptsort_test_server'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
-
--- Sorts the elements of an array with the operator.
-CREATE FUNCTION ptsort_test_array(
-	"values" anyarray,
-	operator regoperator,
-	nulls_first boolean DEFAULT false,
-	budget_kb integer DEFAULT 1024)
-RETURNS anyarray
-AS 'MODULE_PATHNAME', 'ptsort_test_array'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Compares all pairs of the values by the words of an index's leading column, by the
@@ -238,12 +186,10 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'ptsort_test_misuse'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Returns the fault points that this session passed since ptsort_test.fault was set.
-CREATE FUNCTION ptsort_test_fault_points(
-	OUT point text,
-	OUT hits bigint)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'ptsort_test_fault_points'
+-- Returns the names of the misuses.
+CREATE FUNCTION ptsort_test_misuses()
+RETURNS text[]
+AS 'MODULE_PATHNAME', 'ptsort_test_misuses'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 -- Returns the fault points that the processes of all sessions passed since a session
@@ -278,26 +224,6 @@ RETURNS integer
 AS 'MODULE_PATHNAME', 'ptsort_test_allocations'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
--- Runs a build by ptsort_parallel() for an existing index, which does not change, and
--- reads the values of the index's first column, a bigint.
---
--- ops:           a function of ptsort_test that returns the callbacks
--- callbacks:     names of the callbacks that ptsort_test_build_named returns
--- sum:           sum of the values that the function reads
--- filled_slices: number of slices with tuples, or 0 for a stream
-CREATE FUNCTION ptsort_test_build(
-	index regclass,
-	ops text,
-	callbacks text[] DEFAULT '{}',
-	workers integer DEFAULT 0,
-	budget_kb integer DEFAULT 4096,
-	OUT participants integer,
-	OUT tuples bigint,
-	OUT sum bigint,
-	OUT filled_slices integer)
-AS 'MODULE_PATHNAME', 'ptsort_test_build'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
-
 -- Runs ptsort_parallel() over rows of a table, numbers that a callback makes, or
 -- both.
 --
@@ -308,10 +234,13 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- hold_back:    the callback fill puts every tenth value of the table
 -- slices:       all processes read; if false, only the leader reads, from a stream
 -- nested:       call ptsort_parallel() in parallel mode
--- fail:         the callback that fails, and "leader" or "worker"
+-- fail:         the callback that fails, and "leader" or "worker"; or a mistake of
+--               the callbacks: no sort, alone, no slices, first tuples
 -- reads:        number of tuples to read; in slices, the number of hashes that fit
 --               in shared memory
 -- ops:          a function that returns the callbacks
+-- index:        an index of the table, to run a build over its first column; the
+--               build does not change the index
 -- participants: number of processes that put tuples
 -- rows:         number of rows of the table
 -- tuples:       number of tuples put
@@ -333,6 +262,7 @@ CREATE FUNCTION ptsort_test_parallel(
 	fail text DEFAULT '',
 	reads bigint DEFAULT 1000000000,
 	ops text DEFAULT NULL,
+	index regclass DEFAULT NULL,
 	OUT participants integer,
 	OUT launched integer,
 	OUT rows bigint,
@@ -395,10 +325,7 @@ CREATE ACCESS METHOD ptsort_test_serial TYPE TABLE HANDLER ptsort_test_serial_am
 -- functions of ptsort_test.
 REVOKE ALL ON FUNCTION
 	ptsort_test_sort,
-	ptsort_test_reset,
 	ptsort_test_model,
-	ptsort_test_server,
-	ptsort_test_array,
 	ptsort_test_words,
 	ptsort_test_operator_words,
 	ptsort_test_prefixes,
@@ -408,12 +335,11 @@ REVOKE ALL ON FUNCTION
 	ptsort_test_size,
 	ptsort_test_size_arguments,
 	ptsort_test_misuse,
-	ptsort_test_fault_points,
+	ptsort_test_misuses,
 	ptsort_test_points,
 	ptsort_test_point,
 	ptsort_test_faults,
 	ptsort_test_allocations,
-	ptsort_test_build,
 	ptsort_test_parallel,
 	ptsort_test_take_segments,
 	ptsort_test_file,

@@ -9,25 +9,18 @@
  *	  row.c		heap tuples with headers like those of a table's rows
  *	  check.c	compares a sort's output with the sorted array
  *	  drive.c	ptsort_test_sort(): runs sorts in all roles
- *	  reset.c	ptsort_test_reset(): uses one sort object for many sorts
- *	  server.c	ptsort_test_server(): compares ptsort with the server
  *	  slices.c	reads the slices of a merge and joins them
- *	  words.c	ptsort_test_words(), ptsort_test_array()
+ *	  words.c	ptsort_test_words()
  *	  prefixes.c	ptsort_test_prefixes()
  *	  misuse.c	ptsort_test_misuse()
- *	  misuse_callers.c	misuses of reset and of stable sorts
- *	  misuse_kinds.c	misuses of heap tuples
- *	  misuse_variants.c	misuses of variants
  *	  reserve.c	ptsort_test_reserve()
  *	  sizes.c	ptsort_test_size(), and the ranges of arguments
- *	  build.c	ptsort_test_build()
  *	  onecall.c	ptsort_test_parallel()
  *	  settings.c	settings that force rare paths
  *	  fault.c	ptsort_test.fault; faults.h lists its files
  *	  held.c	ptsort_test.log_memory
  *	  tableam.c	a table access method without parallel scans
- *	  lock.c	ptsort_test_release_lock()
- *	  segments.c	ptsort_test_take_segments()
+ *	  lock.c	ptsort_test_release_lock(), ptsort_test_take_segments()
  *	  page.c	ptsort_test_write_page()
  *	  model.c	ptsort_test_model(); model.h lists its files
  *
@@ -185,6 +178,22 @@ typedef struct TestChecker
 	int64		data_bytes;
 } TestChecker;
 
+/*
+ * TestWalk: a walk forward and backward over the output of a sort with random
+ * access.
+ */
+typedef struct TestWalk
+{
+	PtSort	   *sort;
+	int64		n;				/* number of tuples of the sort */
+	int64		position;		/* 0: before the first, n + 1: after the last */
+	int64		mark;
+
+	/* Makes the sort go to 'position', and checks the tuple that it returns. */
+	void		(*read) (struct TestWalk *walk, bool forward);
+	void	   *state;			/* for 'read' */
+} TestWalk;
+
 /* data.c */
 extern uint64 test_mix(uint64 a, uint64 b);
 extern void test_row(const TestData *data, int64 row, TupleDesc desc,
@@ -226,6 +235,7 @@ extern void test_check_next(TestChecker *checker, const TestTuple *tuple);
 extern void test_check_end(TestChecker *checker);
 extern void test_check_all(TestChecker *checker, PtSort *sort);
 extern void test_check_access(TestChecker *checker, PtSort *sort);
+extern void test_walk(TestWalk *walk, uint64 seed, int most_steps);
 extern void test_checker_free(TestChecker *checker);
 
 /* slices.c */
@@ -242,25 +252,10 @@ typedef struct TestSlices
 extern void test_check_slices(TestChecker *checker, PtSortShared *shared,
 							  TestSlices *result);
 
-/* misuse_kinds.c, misuse_variants.c, misuse_callers.c */
-typedef struct TestMisuse
-{
-	const char *name;			/* NULL: the end of a list */
-	void		(*run) (void);
-} TestMisuse;
-
-extern const TestMisuse test_kind_misuses[];
-extern const TestMisuse test_variant_misuses[];
-extern const TestMisuse test_caller_misuses[];
-
 /* sizes.c */
 extern int64 test_in_range(const char *name, int64 value, int64 least,
 						   int64 most);
-
-/* misuse.c */
-extern PtSort *test_begin_int4(const PtSortOptions *options);
-extern PtSortShared *test_make_block(int processes);
-
+extern void test_begin_tuple(int nkeys, AttrNumber attnum);
 
 /* words.c */
 extern const PtSortInternals *test_internals(void);

@@ -143,83 +143,40 @@ sort_in_worker(PtSortOptions *options, int participants)
 	check_numbers(sort, 0);
 }
 
+/* Sorts in this process. */
 static char *
-role(int64 size)
+with_options(const void *options)
 {
-	PtSortOptions options = {.role = (PtSortRole) size};
-
-	sort_numbers(&options);
+	sort_numbers(options);
 	return NULL;
 }
 
 static char *
-budget(int64 size)
+with_worker_options(const void *options)
 {
-	PtSortOptions options = {.budget = size};
+	PtSortOptions mine = *(const PtSortOptions *) options;
 
-	sort_numbers(&options);
+	sort_in_worker(&mine, 1);
 	return NULL;
 }
 
 static char *
-budget_in_parallel(int64 size)
+with_participant(const void *options)
 {
-	PtSortOptions options = {.budget = size};
+	PtSortOptions mine = *(const PtSortOptions *) options;
 
-	sort_in_worker(&options, 1);
-	return NULL;
-}
-
-/* Uses an unlimited budget, so that only the size limits the allocation. */
-static char *
-expected(int64 size)
-{
-	PtSortOptions options = {
-		.budget = PG_INT64_MAX,
-		.expected_tuples = size
-	};
-
-	sort_numbers(&options);
+	mine.role = PTSORT_WORKER;
+	mine.shared = make_block();
+	(void) begin_numbers(&mine);
 	return NULL;
 }
 
 static char *
-expected_in_parallel(int64 size)
+with_participants(const void *options)
 {
-	PtSortOptions options = {.expected_tuples = size};
+	PtSortOptions mine = {.role = PTSORT_WORKER};
 
-	sort_in_worker(&options, 1);
-	return NULL;
-}
-
-static char *
-bound(int64 size)
-{
-	PtSortOptions options = {.bound = size};
-
-	sort_numbers(&options);
-	return NULL;
-}
-
-static char *
-participant(int64 size)
-{
-	PtSortOptions options = {
-		.role = PTSORT_WORKER,
-		.shared = make_block(),
-		.participant = (int) size
-	};
-
-	(void) begin_numbers(&options);
-	return NULL;
-}
-
-static char *
-participants(int64 size)
-{
-	PtSortOptions options = {.role = PTSORT_WORKER};
-
-	sort_in_worker(&options, (int) size);
+	sort_in_worker(&mine, ((const PtSortOptions *) options)->participants);
 	return NULL;
 }
 
@@ -311,8 +268,9 @@ reserve(int64 size)
 	return NULL;
 }
 
-static void
-begin_tuple(int nkeys, AttrNumber attnum)
+/* test_begin_tuple begins a sort of tuples that have one int4 column. */
+void
+test_begin_tuple(int nkeys, AttrNumber attnum)
 {
 	PtSortOptions options = {.role = PTSORT_SERIAL};
 	TupleDesc	desc = CreateTemplateTupleDesc(1);
@@ -329,14 +287,14 @@ begin_tuple(int nkeys, AttrNumber attnum)
 static char *
 tuple_keys(int64 size)
 {
-	begin_tuple((int) size, 1);
+	test_begin_tuple((int) size, 1);
 	return NULL;
 }
 
 static char *
 tuple_column(int64 size)
 {
-	begin_tuple(1, (AttrNumber) size);
+	test_begin_tuple(1, (AttrNumber) size);
 	return NULL;
 }
 
@@ -418,27 +376,11 @@ sort_parallel(PtParallelRequest *request, Size shared)
 }
 
 static char *
-parallel_workers(int64 size)
+with_request(const void *request)
 {
-	PtParallelRequest request = {.workers = (int) size};
+	PtParallelRequest mine = *(const PtParallelRequest *) request;
 
-	return sort_parallel(&request, 1);
-}
-
-static char *
-parallel_budget(int64 size)
-{
-	PtParallelRequest request = {.budget = size,.workers = 2};
-
-	return sort_parallel(&request, 1);
-}
-
-static char *
-parallel_arg(int64 size)
-{
-	PtParallelRequest request = {.arg_size = (Size) size,.workers = 2};
-
-	return sort_parallel(&request, 1);
+	return sort_parallel(&mine, 1);
 }
 
 static char *
@@ -484,24 +426,37 @@ api_size(int64 size)
 	return get_api(PTSORT_API_VERSION, (uint32) size);
 }
 
-/* The arguments and their types. */
+/*
+ * The arguments and their types.  An argument is a field of the options or of a
+ * request, or try_size passes it.
+ */
 typedef struct SizeArgument
 {
 	const char *name;
 	int			bits;
 	bool		is_signed;
 	char	   *(*try_size) (int64 size);	/* returns NULL on success */
+	char	   *(*try_field) (const void *options);
+	size_t		offset;			/* of the field */
 } SizeArgument;
 
+#define OPTION(field)	NULL, with_options, offsetof(PtSortOptions, field)
+#define WORKER(field) \
+	NULL, with_worker_options, offsetof(PtSortOptions, field)
+#define REQUEST(field)	NULL, with_request, offsetof(PtParallelRequest, field)
+
 static const SizeArgument arguments[] = {
-	{"PtSortOptions.role", 32, true, role},
-	{"PtSortOptions.budget", 64, true, budget},
-	{"PtSortOptions.budget, parallel", 64, true, budget_in_parallel},
-	{"PtSortOptions.participant", 32, true, participant},
-	{"PtSortOptions.participants", 32, true, participants},
-	{"PtSortOptions.expected_tuples", 64, true, expected},
-	{"PtSortOptions.expected_tuples, parallel", 64, true, expected_in_parallel},
-	{"PtSortOptions.bound", 64, true, bound},
+	{"PtSortOptions.role", 32, true, OPTION(role)},
+	{"PtSortOptions.budget", 64, true, OPTION(budget)},
+	{"PtSortOptions.budget, parallel", 64, true, WORKER(budget)},
+	{"PtSortOptions.participant", 32, true, NULL, with_participant,
+	offsetof(PtSortOptions, participant)},
+	{"PtSortOptions.participants", 32, true, NULL, with_participants,
+	offsetof(PtSortOptions, participants)},
+	{"PtSortOptions.expected_tuples", 64, true, OPTION(expected_tuples)},
+	{"PtSortOptions.expected_tuples, parallel", 64, true,
+	WORKER(expected_tuples)},
+	{"PtSortOptions.bound", 64, true, OPTION(bound)},
 	{"ptsort_shared_estimate: processes", 32, true, estimate},
 	{"ptsort_shared_init: processes", 32, true, init},
 	{"ptsort_shared_slices: processes", 32, true, slices},
@@ -510,14 +465,33 @@ static const SizeArgument arguments[] = {
 	{"ptsort_begin: nwords", 32, true, words},
 	{"ptsort_put: size", 64, false, put},
 	{"ptsort_reserve: size", 64, false, reserve},
-	{"PtParallelRequest.workers", 32, true, parallel_workers},
-	{"PtParallelRequest.budget", 64, true, parallel_budget},
-	{"PtParallelRequest.arg_size", 64, false, parallel_arg},
+	{"PtParallelRequest.workers", 32, true, REQUEST(workers)},
+	{"PtParallelRequest.budget", 64, true, REQUEST(budget)},
+	{"PtParallelRequest.arg_size", 64, false, REQUEST(arg_size)},
 	{"PtParallelOps.shared_size", 64, false, parallel_shared},
 	{"PtParallelOps.shared_size, alone", 64, false, parallel_shared_alone},
 	{"ptsort_get_api: version", 32, false, api_version},
 	{"ptsort_get_api: size", 32, false, api_size},
 };
+
+/*
+ * Sets a field to the size, and uses the options or the request.  The options
+ * allow unlimited memory, so that only the size limits an allocation.
+ */
+static char *
+try_field(const SizeArgument *argument, int64 size)
+{
+	PtSortOptions options = {.budget = PG_INT64_MAX};
+	PtParallelRequest request = {.workers = 2};
+	char	   *fields = argument->try_field == with_request ?
+		(char *) &request : (char *) &options;
+
+	if (argument->bits == 64)
+		memcpy(fields + argument->offset, &size, sizeof(int64));
+	else
+		*(int *) (fields + argument->offset) = (int) size;
+	return argument->try_field(fields);
+}
 
 /* True if the argument's type can hold the number; -1 is the largest Size. */
 static bool
@@ -544,7 +518,8 @@ ptsort_test_size(PG_FUNCTION_ARGS)
 		/* an earlier error released the segment */
 		block_segment = NULL;
 		if (has_number(&arguments[i], size))
-			result = arguments[i].try_size(size);
+			result = arguments[i].try_size ? arguments[i].try_size(size) :
+				try_field(&arguments[i], size);
 		give_up_block();
 		PG_RETURN_TEXT_P(cstring_to_text(result ? result : "ok"));
 	}

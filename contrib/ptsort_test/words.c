@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * words.c
- *	  Checks words against comparisons, and sorts arrays.
+ *	  Checks words against comparisons.
  *
  * The test sorts n values by the operator class's comparison.  If the words of
  * the sorted values do not decrease, and are equal where the comparison returns
@@ -60,7 +60,6 @@ typedef struct WordsOrder
 
 PG_FUNCTION_INFO_V1(ptsort_test_words_index);
 PG_FUNCTION_INFO_V1(ptsort_test_operator_words);
-PG_FUNCTION_INFO_V1(ptsort_test_array);
 
 static int
 compare_samples(const Sample *a, const Sample *b)
@@ -251,32 +250,4 @@ ptsort_test_operator_words(PG_FUNCTION_ARGS)
 													   &order.key.collation,
 													   &order.key.nulls_first),
 					   NULL, array);
-}
-
-/* ptsort_test_array: sorts the elements of an array. */
-Datum
-ptsort_test_array(PG_FUNCTION_ARGS)
-{
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	Oid			type = ARR_ELEMTYPE(array);
-	PtSortOptions options = {
-		.role = PTSORT_SERIAL,
-		.budget = (int64) PG_GETARG_INT32(3) * 1024
-	};
-	PtSort	   *sort;
-	ArrayBuildState *result = initArrayResult(type, CurrentMemoryContext,
-											  false);
-	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
-	Datum		value;
-	bool		isnull;
-
-	sort = ptsort_begin_datum(type, PG_GETARG_OID(1), PG_GET_COLLATION(),
-							  PG_GETARG_BOOL(2), &options);
-	while (array_iterate(iterator, &value, &isnull))
-		ptsort_put_datum(sort, value, isnull);
-	ptsort_perform(sort);
-	while (ptsort_get_datum(sort, true, &value, &isnull))
-		accumArrayResult(result, value, isnull, type, CurrentMemoryContext);
-	ptsort_end(sort);
-	PG_RETURN_DATUM(makeArrayResult(result, CurrentMemoryContext));
 }

@@ -24,7 +24,7 @@
 #include "storage/fd.h"
 #include "utils/memutils.h"
 
-#include "arena.h"
+#include "sort.h"
 
 /* A mapping that the callback of a memory context removes. */
 typedef struct Mapping

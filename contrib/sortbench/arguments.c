@@ -23,7 +23,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
-#include "arguments.h"
+#include "sortbench.h"
 
 static void
 check_role(Oid role, const char *what, const char *name)
@@ -36,13 +36,13 @@ check_role(Oid role, const char *what, const char *name)
 						   name)));
 }
 
-void
+static void
 check_may_read(void)
 {
 	check_role(ROLE_PG_READ_SERVER_FILES, "read", "pg_read_server_files");
 }
 
-void
+static void
 check_may_write(void)
 {
 	check_role(ROLE_PG_WRITE_SERVER_FILES, "write", "pg_write_server_files");
@@ -82,7 +82,7 @@ workers_argument(FunctionCallInfo fcinfo, int i)
 	return workers;
 }
 
-/* record_arguments reads record_size, key_offset, key_length and keys. */
+/* record_arguments reads record_size, key_offset and key_length. */
 void
 record_arguments(FunctionCallInfo fcinfo, int i, Records *records)
 {
@@ -92,35 +92,24 @@ record_arguments(FunctionCallInfo fcinfo, int i, Records *records)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"record_size\" must be between 1 and %d",
 						MAX_RECORD_SIZE)));
-	if (PG_ARGISNULL(i + 3))
-		key_plain(&records->key, PG_GETARG_INT32(i + 1),
-				  PG_GETARG_INT32(i + 2), records->size);
-	else
-	{
-		int			n;
-		char	  **parts = texts_argument(fcinfo, i + 3, "keys", &n);
-
-		key_parse(&records->key, (const char *const *) parts, n,
-				  records->size);
-	}
+	records->key.offset = PG_GETARG_INT32(i + 1);
+	records->key.length = PG_GETARG_INT32(i + 2);
+	if (records->key.offset < 0 || records->key.length < 1 ||
+		records->key.offset > records->size - records->key.length)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("key of %d bytes at offset %d is not within a record of %d bytes",
+						records->key.length, records->key.offset,
+						records->size)));
 }
 
 static void
-check_paths(char **paths, int n, int64 stripe, const char *what)
+check_paths(char **paths, int n, const char *what)
 {
 	if (n < 1 || n > MAX_FILES)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("there must be 1 to %d %s files", MAX_FILES, what)));
-	if (stripe != 0 && stripe < MIN_STRIPE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a stripe must have at least %d bytes", MIN_STRIPE)));
-	if (stripe > MAX_STRIPE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a stripe must have at most " INT64_FORMAT " bytes",
-						MAX_STRIPE)));
 	for (int i = 0; i < n; i++)
 	{
 		if (!is_absolute_path(paths[i]))
@@ -181,27 +170,6 @@ twice(const char *path)
 			 errmsg("file \"%s\" is given twice", path)));
 }
 
-/* Checks that the sizes of striped files agree with the striping. */
-static void
-check_striped(const Volume *volume, int record_size)
-{
-	Volume	   *expected = palloc(sizeof(Volume));
-
-	memcpy(expected, volume, sizeof(Volume));
-	volume_layout(expected, record_size);
-	for (int i = 0; i < volume->nfiles; i++)
-	{
-		if (volume->files[i].size != expected->files[i].size)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("file \"%s\" has " INT64_FORMAT " bytes instead of " INT64_FORMAT,
-							volume->files[i].path, volume->files[i].size,
-							expected->files[i].size),
-					 errdetail("The expected size follows from the total size of the files.")));
-	}
-	pfree(expected);
-}
-
 static void
 add_input(Records *records, const char *path)
 {
@@ -219,7 +187,7 @@ add_input(Records *records, const char *path)
 		if (is_file(&volume->files[i], &found))
 			twice(path);
 	}
-	if (volume->stripe == 0 && found.st_size % records->size != 0)
+	if (found.st_size % records->size != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("size of file \"%s\" is not a multiple of the record size, %d",
@@ -236,25 +204,17 @@ add_input(Records *records, const char *path)
 
 /* input_volume checks the input files, and sets records->volume and ->n. */
 void
-input_volume(Records *records, char **paths, int n, int64 stripe)
+input_volume(Records *records, char **paths, int n)
 {
 	Volume	   *volume = &records->volume;
 
 	check_may_read();
-	check_paths(paths, n, stripe, "input");
+	check_paths(paths, n, "input");
 	volume->nfiles = 0;
 	volume->size = 0;
-	volume->stripe = stripe;
 	for (int i = 0; i < n; i++)
 		add_input(records, paths[i]);
 	records->n = volume->size / records->size;
-	if (stripe > 0 && volume->size % records->size != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("size of all files is not a multiple of the record size, %d",
-						records->size)));
-	if (stripe > 0)
-		check_striped(volume, records->size);
 	if (records->n >= NUMBER_MASK)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -305,13 +265,12 @@ same_place(const char *a, const char *b)
  * the volume.  The caller sets the volume's size afterwards.
  */
 void
-output_volume(Volume *volume, char **paths, int n, int64 stripe,
-			  bool overwrite, const Records *input)
+output_volume(Volume *volume, char **paths, int n, bool overwrite,
+			  const Records *input)
 {
 	check_may_write();
-	check_paths(paths, n, stripe, "output");
+	check_paths(paths, n, "output");
 	volume->nfiles = n;
-	volume->stripe = stripe;
 	for (int i = 0; i < n; i++)
 	{
 		set_path(&volume->files[i], paths[i]);

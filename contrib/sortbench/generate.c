@@ -12,7 +12,6 @@
 
 #include "utils/builtins.h"
 
-#include "arguments.h"
 #include "writer.h"
 
 PG_FUNCTION_INFO_V1(sortbench_generate);
@@ -24,7 +23,7 @@ write_records(Generator *generator, Volume *volume, int64 n)
 	Disk		disk;
 	Writer		writer;
 
-	disk_open(&disk, volume, O_WRONLY, NULL);
+	disk_open(&disk, volume, O_WRONLY);
 	writer_init(&writer, &disk, BENCHMARK_RECORD);
 	for (int64 i = 0; i < n; i++)
 		generator_next(generator, writer_next(&writer));
@@ -62,7 +61,7 @@ sortbench_generate(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid number of the first record: " INT64_FORMAT,
 						seed)));
-	output_volume(volume, &path, 1, 0, output.overwrite, NULL);
+	output_volume(volume, &path, 1, output.overwrite, NULL);
 	volume->size = records * BENCHMARK_RECORD;
 	volume_layout(volume, BENCHMARK_RECORD);
 	volume->sync = PG_GETARG_BOOL(5);
@@ -81,7 +80,7 @@ sortbench_remove(PG_FUNCTION_ARGS)
 	Volume	   *volume = palloc0(sizeof(Volume));
 
 	/* allow the removal of any file that a sort could replace */
-	output_volume(volume, &path, 1, 0, true, NULL);
+	output_volume(volume, &path, 1, true, NULL);
 	if (unlink(volume->files[0].path) == 0)
 		PG_RETURN_BOOL(true);
 	if (errno != ENOENT)

@@ -106,21 +106,6 @@ image_begin(const Job *job, const PtSortOptions *options)
 }
 
 static void
-image_words(const Key *key, const uint8 *record, uint64 number, uint64 *words)
-{
-	uint64		bytes[LONG_WORDS];
-
-	if (!has_number(key))
-	{
-		key_pack(key, key_packed_words(key), record, number, words);
-		return;
-	}
-	key_prefix(key, record, (uint8 *) bytes, sizeof(bytes));
-	for (int i = 0; i < LONG_WORDS; i++)
-		words[i] = pg_ntoh64(bytes[i]);
-}
-
-static void
 image_put(Player *player, PtSort *sort, int64 first, int64 n)
 {
 	const Records *records = &player->job->input;
@@ -136,7 +121,11 @@ image_put(Player *player, PtSort *sort, int64 first, int64 n)
 		uint64		number = first + i;
 		uint8	   *image = ptsort_reserve(sort, size);
 
-		image_words(&records->key, record, number, words);
+		if (numbered)
+			key_words(&records->key, record, words, LONG_WORDS);
+		else
+			key_pack(&records->key, key_packed_words(&records->key), record,
+					 number, words);
 		if (records->size < sizeof(uint64))
 			memset(image, 0, sizeof(uint64));
 		memcpy(image, record, records->size);

@@ -11,7 +11,6 @@
 
 #include "funcapi.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
 #include "report.h"
@@ -85,95 +84,27 @@ diary_io(Diary *diary, double ms, int64 bytes)
 	diary->spans[diary->phase].bytes += bytes;
 }
 
-void
-report_clear(void)
-{
-	for (int i = 0; i < last_report.ninputs + last_report.noutputs; i++)
-		pfree(last_report.paths[i]);
-	memset(&last_report, 0, sizeof(Report));
-}
-
-/* report_files records the I/O of files; call it first for the input files. */
-void
-report_files(const Volume *volume, const FileUse *use, bool input)
-{
-	for (int i = 0; i < volume->nfiles; i++)
-	{
-		int			n = last_report.ninputs + last_report.noutputs;
-
-		last_report.paths[n] = MemoryContextStrdup(TopMemoryContext,
-												   volume->files[i].path);
-		last_report.file_bytes[n] =
-			pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, &use[i].bytes));
-		last_report.file_ms[n] =
-			pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, &use[i].us)) /
-			1000.0;
-		if (input)
-			last_report.ninputs++;
-		else
-			last_report.noutputs++;
-	}
-}
-
-/* One row of the result of sortbench_report. */
-typedef struct Line
-{
-	Datum		values[11];
-	bool		isnull[11];
-} Line;
-
-static double
-mb_per_second(int64 bytes, double ms)
-{
-	return ms > 0 ? bytes / 1e6 / (ms / 1000) : 0;
-}
-
 static void
 span_line(ReturnSetInfo *result, int participant, const char *phase,
 		  const Span *span)
 {
 	double		elapsed = span->end - span->start;
 	double		cpu = span->user + span->system;
-	Line		line = {.values = {
-			Int32GetDatum(participant),
-			CStringGetTextDatum(phase),
-			(Datum) 0,
-			Float8GetDatum(span->start - last_report.start),
-			Float8GetDatum(elapsed),
-			Float8GetDatum(span->user),
-			Float8GetDatum(span->system),
-			Float8GetDatum(elapsed > 0 ? 100 * cpu / elapsed : 0),
-			Float8GetDatum(span->io),
-			Int64GetDatum(span->bytes),
-			Float8GetDatum(mb_per_second(span->bytes, elapsed))
-	},
-	.isnull = {[2] = true}
+	bool		isnull[10] = {false};
+	Datum		values[10] = {
+		Int32GetDatum(participant),
+		CStringGetTextDatum(phase),
+		Float8GetDatum(span->start - last_report.start),
+		Float8GetDatum(elapsed),
+		Float8GetDatum(span->user),
+		Float8GetDatum(span->system),
+		Float8GetDatum(elapsed > 0 ? 100 * cpu / elapsed : 0),
+		Float8GetDatum(span->io),
+		Int64GetDatum(span->bytes),
+		Float8GetDatum(elapsed > 0 ? span->bytes / 1000.0 / elapsed : 0)
 	};
 
-	tuplestore_putvalues(result->setResult, result->setDesc, line.values,
-						 line.isnull);
-}
-
-/* Adds a row for a file: the number of bytes read or written, and the rate. */
-static void
-file_line(ReturnSetInfo *result, int i)
-{
-	double		ms = last_report.file_ms[i];
-	int64		bytes = last_report.file_bytes[i];
-	Line		line = {.values = {
-			(Datum) 0,
-			CStringGetTextDatum(i < last_report.ninputs ? "input" : "output"),
-			CStringGetTextDatum(last_report.paths[i]),
-			(Datum) 0, (Datum) 0, (Datum) 0, (Datum) 0, (Datum) 0,
-			Float8GetDatum(ms),
-			Int64GetDatum(bytes),
-			Float8GetDatum(mb_per_second(bytes, ms))
-	},
-	.isnull = {true, false, false, true, true, true, true, true}
-	};
-
-	tuplestore_putvalues(result->setResult, result->setDesc, line.values,
-						 line.isnull);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, isnull);
 }
 
 /* sortbench_report: see the SQL script. */
@@ -196,7 +127,5 @@ sortbench_report(PG_FUNCTION_ARGS)
 				span_line(result, i, names[phase], span);
 		}
 	}
-	for (int i = 0; i < last_report.ninputs + last_report.noutputs; i++)
-		file_line(result, i);
 	return (Datum) 0;
 }

@@ -58,11 +58,6 @@ typedef struct Report
 	int64		memory_used;
 	int64		memory_allowed;
 	int64		temp_bytes;
-	int			ninputs;
-	int			noutputs;
-	char	   *paths[2 * MAX_FILES];
-	int64		file_bytes[2 * MAX_FILES];
-	double		file_ms[2 * MAX_FILES];
 	int			ndiaries;
 	Diary		diaries[MAX_WORKERS + 1];
 } Report;
@@ -73,8 +68,5 @@ extern void diary_launched(Diary *diary, double since);
 extern void diary_turn(Diary *diary, Phase phase);
 extern void diary_io(Diary *diary, double ms, int64 bytes);
 extern void diary_end(Diary *diary);
-extern void report_clear(void);
-extern void report_files(const Volume *volume, const FileUse *use,
-						 bool input);
 
 #endif							/* SORTBENCH_REPORT_H */

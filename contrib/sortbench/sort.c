@@ -40,9 +40,7 @@ way_of(const Job *job)
 static int64
 read_size(const Job *job)
 {
-	int64		unit = disk_unit(&job->input.volume);
-
-	return Max(unit, job->input.size);
+	return Max(UNIT_SIZE, job->input.size);
 }
 
 /* Size of the buffers of all participants, in bytes. */
@@ -52,8 +50,7 @@ buffers(const Job *job, int participants)
 	int			record_size = job->input.size;
 
 	return participants *
-		(writer_memory(&job->output, record_size) +
-		 disk_memory(&job->input.volume) + read_size(job) + BLOCK_SIZE);
+		(writer_memory(&job->output, record_size) + read_size(job));
 }
 
 /* sort_least_memory returns the minimum memory limit of a job, in bytes. */
@@ -89,8 +86,7 @@ player_of(PtParallel *parallel)
 	player->job = job;
 	player->task = parallel->shared;
 	player->diary = &player->task->diaries[parallel->participant];
-	player->buffer = (uint8 *) TYPEALIGN(BLOCK_SIZE, palloc(read_size(job) +
-															BLOCK_SIZE));
+	player->buffer = palloc(read_size(job));
 	if (job->arena.size > 0)
 		player->arena = arena_map(&job->arena);
 	parallel->local = player;
@@ -115,26 +111,13 @@ piece_size(const Job *job)
 			   job->input.volume.size / (PIECES_EACH * (job->workers + 1)));
 }
 
-/*
- * Returns a number of records that have about "bytes" bytes in total, and that
- * fill whole blocks if possible.
- */
-static int64
-records_in_blocks(const Records *records, int64 bytes)
-{
-	int64		n = records_in(records, bytes);
-	int64		least = units_of_blocks(records->size);
-
-	return n < least ? n : n - n % least;
-}
-
 static void
 fill(PtParallel *parallel, PtSort *sort)
 {
 	Player	   *player = player_of(parallel);
 	const Records *records = &player->job->input;
-	int64		piece = records_in_blocks(records, piece_size(player->job));
-	int64		unit = records_in_blocks(records, read_size(player->job));
+	int64		piece = records_in(records, piece_size(player->job));
+	int64		unit = records_in(records, read_size(player->job));
 	int64		first;
 
 	if (parallel->is_leader)
@@ -142,8 +125,7 @@ fill(PtParallel *parallel, PtSort *sort)
 	else
 		diary_launched(player->diary, player->job->launched);
 	diary_turn(player->diary, PHASE_READ);
-	disk_open(&player->input, &records->volume, O_RDONLY,
-			  player->task->inputs);
+	disk_open(&player->input, &records->volume, O_RDONLY);
 	while ((first = pg_atomic_fetch_add_u64(&player->task->next_record,
 											piece)) < records->n)
 	{
@@ -171,7 +153,7 @@ read_slices(PtParallel *parallel, PtSort *sort)
 	int			slice;
 
 	diary_turn(player->diary, PHASE_WRITE);
-	disk_open(&player->output, &job->output, O_WRONLY, player->task->outputs);
+	disk_open(&player->output, &job->output, O_WRONLY);
 	writer_init(&player->writer, &player->output, job->input.size);
 	while (ptsort_next_slice(sort, &slice))
 	{
@@ -200,13 +182,6 @@ shared_init(PtParallel *parallel, int processes, int slices)
 	Task	   *task = parallel->shared;
 
 	pg_atomic_init_u64(&task->next_record, 0);
-	for (int i = 0; i < MAX_FILES; i++)
-	{
-		pg_atomic_init_u64(&task->inputs[i].bytes, 0);
-		pg_atomic_init_u64(&task->inputs[i].us, 0);
-		pg_atomic_init_u64(&task->outputs[i].bytes, 0);
-		pg_atomic_init_u64(&task->outputs[i].us, 0);
-	}
 }
 
 /* sortbench_ops returns the callbacks; workers find this function by name. */
@@ -273,8 +248,6 @@ run_sort(Job *job)
 	const Task *task = parallel->shared;
 	PtParallelResult *result;
 
-	report_files(&job->input.volume, task->inputs, true);
-	report_files(&job->output, task->outputs, false);
 	for (int i = 0; i <= job->workers; i++)
 		note_diary(&last_report.diaries[i], &task->diaries[i]);
 	result = ptsort_parallel_end(parallel);
@@ -290,7 +263,7 @@ sort_files(Job *job, Output *output)
 {
 	Diary	   *diary = &last_report.diaries[0];
 
-	report_clear();
+	memset(&last_report, 0, sizeof(Report));
 	last_report.start = clock_ms();
 	diary_turn(diary, PHASE_OPEN);
 	output_create(output);

@@ -15,10 +15,17 @@
 #include "ptsort_parallel.h"
 #include "ptsort_variant.h"
 
-#include "arena.h"
 #include "report.h"
 #include "sortbench.h"
 #include "writer.h"
+
+/* Memory that holds all records and that all participants share. */
+typedef struct Arena
+{
+	int64		size;
+	int			fd;				/* in the process that created the arena */
+	char		name[NAMELESS_SIZE];	/* path for other processes */
+} Arena;
 
 typedef struct Job
 {
@@ -35,8 +42,6 @@ typedef struct Job
 typedef struct Task
 {
 	pg_atomic_uint64 next_record;	/* first unclaimed record */
-	FileUse		inputs[MAX_FILES];
-	FileUse		outputs[MAX_FILES];
 	Diary		diaries[FLEXIBLE_ARRAY_MEMBER]; /* one for each process */
 } Task;
 
@@ -68,6 +73,12 @@ typedef struct Way
 
 extern const Way pointer_way;
 extern const Way image_way;
+
+/* arena.c */
+extern void arena_create(Arena *arena, int64 size);
+extern void arena_close(const Arena *arena);
+extern uint8 *arena_map(const Arena *arena);
+extern void arena_fill(uint8 *place, int64 size);
 
 /* pointer.c */
 extern int64 pointer_memory(const Records *records);

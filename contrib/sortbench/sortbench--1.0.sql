@@ -24,25 +24,18 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 -- Sorts files of records.  The output files appear only when the sort is
 -- complete.  Records with equal keys stay in the order of the input.
 --
--- inputs:         input files, one after the other or striped
--- outputs:        output files, which hold equal ranges of the result or are
---                 striped
+-- inputs:         input files, one after the other
+-- outputs:        output files, which hold equal ranges of the result
 -- workers:        number of parallel workers; the calling process sorts as well
 -- memory:         memory limit for all processes together, such as '64MB'; null
 --                 means maintenance_work_mem
 -- key_offset, key_length: place of the key, which is compared as bytes
--- keys:           replaces key_offset and key_length: one text for each part of
---                 the key, with offset, length, and optionally a type (bytes,
---                 uint, int, float), little or big (the default), desc or asc:
---                 '{0 10,12 4 int little desc}'
 -- passes:         1: keep records in memory; 2: use temporary files if records
 --                 do not fit in memory; 0: 1 if memory suffices, else 2
--- input_stripe, output_stripe: size of a stripe in bytes; 0: not striped
 -- overwrite:      replace existing output files, even if they are inputs
 -- sync:           sync the files to disk before naming them
--- direct_input, direct_output: bypass the kernel's cache for reads or writes.
---                 With direct_output, the size of each output file except the
---                 last is a multiple of 4096 bytes
+-- direct_output:  bypass the kernel's cache for writes.  The size of each output
+--                 file except the last is then a multiple of 4096 bytes
 CREATE FUNCTION sortbench_sort(
 	inputs pg_catalog.text[],
 	outputs pg_catalog.text[],
@@ -51,13 +44,9 @@ CREATE FUNCTION sortbench_sort(
 	record_size pg_catalog.int4 DEFAULT 100,
 	key_offset pg_catalog.int4 DEFAULT 0,
 	key_length pg_catalog.int4 DEFAULT 10,
-	keys pg_catalog.text[] DEFAULT NULL,
 	passes pg_catalog.int4 DEFAULT 0,
-	input_stripe pg_catalog.int8 DEFAULT 0,
-	output_stripe pg_catalog.int8 DEFAULT 0,
 	overwrite pg_catalog.bool DEFAULT false,
 	sync pg_catalog.bool DEFAULT true,
-	direct_input pg_catalog.bool DEFAULT false,
 	direct_output pg_catalog.bool DEFAULT false,
 	OUT records pg_catalog.int8,
 	OUT bytes pg_catalog.int8,
@@ -72,8 +61,7 @@ RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C;
 
 -- Reports the last sort of this session, with a row for each phase of each
--- participant (0 is the leader), and then a row for each file.  The phases
--- are:
+-- participant (0 is the leader).  The phases are:
 --
 -- open:           the leader creates files and reserves disk space and memory
 -- launch:         time until the participant begins to read
@@ -86,14 +74,11 @@ AS 'MODULE_PATHNAME' LANGUAGE C;
 --
 -- start_ms:       start of the phase, relative to the start of the sort
 -- busy_percent:   CPU time as a percentage of the elapsed time
--- io_ms:          time in calls that read or write files of records; in the row
---                 of a file, the sum over all participants
--- mb_per_second:  bytes divided by the elapsed time; in the row of a file,
---                 divided by io_ms
+-- io_ms:          time in calls that read or write files of records
+-- mb_per_second:  bytes divided by the elapsed time
 CREATE FUNCTION sortbench_report(
 	OUT participant pg_catalog.int4,
 	OUT phase pg_catalog.text,
-	OUT file pg_catalog.text,
 	OUT start_ms pg_catalog.float8,
 	OUT elapsed_ms pg_catalog.float8,
 	OUT user_ms pg_catalog.float8,
@@ -105,8 +90,7 @@ CREATE FUNCTION sortbench_report(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
--- Checks the records of files.  The files follow one another, or are striped.
--- records is the number of records.  unordered is the number of records that
+-- Checks the records of files, which follow one another.  records is the number of records.  unordered is the number of records that
 -- are less than the previous record; it is 0 if all records are in order.
 -- first_unordered is the position of the first of these records, from 0.
 -- duplicates is the number of records with the previous record's key.  checksum
@@ -114,19 +98,16 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 -- does not depend on the records' order.
 CREATE FUNCTION sortbench_validate(
 	paths pg_catalog.text[],
-	workers pg_catalog.int4 DEFAULT 1,
 	record_size pg_catalog.int4 DEFAULT 100,
 	key_offset pg_catalog.int4 DEFAULT 0,
 	key_length pg_catalog.int4 DEFAULT 10,
-	keys pg_catalog.text[] DEFAULT NULL,
-	stripe pg_catalog.int8 DEFAULT 0,
 	OUT records pg_catalog.int8,
 	OUT unordered pg_catalog.int8,
 	OUT first_unordered pg_catalog.int8,
 	OUT duplicates pg_catalog.int8,
 	OUT checksum pg_catalog.text)
 RETURNS record
-AS 'MODULE_PATHNAME' LANGUAGE C;
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 
 -- Removes a regular file, such as a file that these functions made.  Returns
 -- false if the file does not exist.
@@ -163,8 +144,8 @@ BEGIN
 		direct_output => direct_output) s INTO elapsed;
 	RETURN QUERY SELECT phase, elapsed_ms FROM @extschema@.sortbench_report() WHERE participant = 0 ORDER BY start_ms;
 	RETURN QUERY SELECT 'all', elapsed;
-	SELECT v.checksum FROM @extschema@.sortbench_validate(ARRAY[target], workers) v WHERE records = 1000000 AND unordered = 0 INTO sum;
-	IF sum IS DISTINCT FROM (SELECT checksum FROM @extschema@.sortbench_validate(ARRAY[source], workers)) THEN
+	SELECT v.checksum FROM @extschema@.sortbench_validate(ARRAY[target]) v WHERE records = 1000000 AND unordered = 0 INTO sum;
+	IF sum IS DISTINCT FROM (SELECT checksum FROM @extschema@.sortbench_validate(ARRAY[source])) THEN
 		RAISE 'the result is wrong';
 	END IF;
 	PERFORM @extschema@.sortbench_remove(source), @extschema@.sortbench_remove(target);
@@ -215,8 +196,8 @@ BEGIN
 		SELECT s.elapsed_ms / 1000, s.passes_made
 		FROM @extschema@.sortbench_sort(ARRAY[source], ARRAY[target], workers, memory, overwrite => true, direct_output => direct_output) s
 		INTO elapsed_seconds, passes_made;
-		SELECT * FROM @extschema@.sortbench_validate(ARRAY[source], workers) INTO input;
-		SELECT * FROM @extschema@.sortbench_validate(ARRAY[target], workers) INTO output;
+		SELECT * FROM @extschema@.sortbench_validate(ARRAY[source]) INTO input;
+		SELECT * FROM @extschema@.sortbench_validate(ARRAY[target]) INTO output;
 		IF (output.records, output.unordered, output.checksum) IS DISTINCT FROM (records, 0::int8, input.checksum) THEN
 			RAISE 'the result is wrong';
 		END IF;

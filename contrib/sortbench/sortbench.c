@@ -11,7 +11,6 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
-#include "arguments.h"
 #include "sort.h"
 
 PG_MODULE_MAGIC;
@@ -28,13 +27,9 @@ enum
 	ARG_RECORD_SIZE,
 	ARG_KEY_OFFSET,
 	ARG_KEY_LENGTH,
-	ARG_KEYS,
 	ARG_PASSES,
-	ARG_INPUT_STRIPE,
-	ARG_OUTPUT_STRIPE,
 	ARG_OVERWRITE,
 	ARG_SYNC,
-	ARG_DIRECT_INPUT,
 	ARG_DIRECT_OUTPUT
 };
 
@@ -115,17 +110,6 @@ sort_answer(FunctionCallInfo fcinfo)
 	return answer_row(fcinfo, values, isnull);
 }
 
-/* Checks that stripes for direct I/O consist of whole blocks: see volume.h. */
-static void
-check_direct(const Volume *output)
-{
-	if (output->direct && output->stripe % BLOCK_SIZE != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a stripe for direct I/O must be a multiple of %d bytes",
-						BLOCK_SIZE)));
-}
-
 /* sortbench_sort: see the SQL script. */
 Datum
 sortbench_sort(PG_FUNCTION_ARGS)
@@ -139,7 +123,7 @@ sortbench_sort(PG_FUNCTION_ARGS)
 
 	for (int i = 0; i < PG_NARGS(); i++)
 	{
-		if (PG_ARGISNULL(i) && i != ARG_MEMORY && i != ARG_KEYS)
+		if (PG_ARGISNULL(i) && i != ARG_MEMORY)
 			PG_RETURN_NULL();
 	}
 	inputs = texts_argument(fcinfo, ARG_INPUTS, "inputs", &ninputs);
@@ -149,16 +133,12 @@ sortbench_sort(PG_FUNCTION_ARGS)
 	record_arguments(fcinfo, ARG_RECORD_SIZE, &job->input);
 	output.overwrite = PG_GETARG_BOOL(ARG_OVERWRITE);
 
-	input_volume(&job->input, inputs, ninputs,
-				 PG_GETARG_INT64(ARG_INPUT_STRIPE));
-	output_volume(&job->output, outputs, noutputs,
-				  PG_GETARG_INT64(ARG_OUTPUT_STRIPE), output.overwrite,
+	input_volume(&job->input, inputs, ninputs);
+	output_volume(&job->output, outputs, noutputs, output.overwrite,
 				  &job->input);
 	job->output.size = job->input.volume.size;
 	job->output.sync = PG_GETARG_BOOL(ARG_SYNC);
-	job->input.volume.direct = PG_GETARG_BOOL(ARG_DIRECT_INPUT);
 	job->output.direct = PG_GETARG_BOOL(ARG_DIRECT_OUTPUT);
-	check_direct(&job->output);
 	volume_layout(&job->output, job->input.size);
 	choose_way(job, PG_GETARG_INT32(ARG_PASSES));
 	sort_files(job, &output);

@@ -39,7 +39,6 @@ clock_ms(void)
 }
 
 #include "key.h"
-#include "output.h"
 #include "record.h"
 #include "volume.h"
 
@@ -58,5 +57,17 @@ records_in(const Records *records, int64 bytes)
 {
 	return Max(bytes / records->size, 1);
 }
+
+/* arguments.c */
+extern char **texts_argument(FunctionCallInfo fcinfo, int i, const char *name,
+							 int *n);
+extern int	workers_argument(FunctionCallInfo fcinfo, int i);
+extern void record_arguments(FunctionCallInfo fcinfo, int i,
+							 Records *records);
+extern void input_volume(Records *records, char **paths, int n);
+extern void output_volume(Volume *volume, char **paths, int n, bool overwrite,
+						  const Records *input);
+extern Datum answer_row(FunctionCallInfo fcinfo, Datum *values,
+						bool *isnull);
 
 #endif							/* SORTBENCH_H */

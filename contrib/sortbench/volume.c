@@ -5,8 +5,8 @@
  *
  * The kernel reads ahead and writes behind while this process sorts.
  * disk_expect tells the kernel early which bytes to read, and disk_flush which
- * bytes to write back.  With direct I/O, the kernel neither reads ahead nor
- * writes behind, so each read or write waits for the disk.
+ * bytes to write back.  With direct I/O, the kernel does not write behind, so
+ * each write waits for the disk.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,21 +22,9 @@
 
 #include "sortbench.h"
 
-/* Returns how many of the volume's first 'size' bytes a striped file holds. */
-static int64
-striped_size(const Volume *volume, int file, int64 size)
-{
-	int64		round = volume->stripe * volume->nfiles;
-	int64		rest = size % round - volume->stripe * file;
-
-	return size / round * volume->stripe +
-		Max(0, Min(rest, volume->stripe));
-}
-
 /*
- * disk_unit returns the best number of bytes to read or write at a time.  The
- * number is larger for direct I/O, because each direct read or write waits for
- * the disk.
+ * disk_unit returns the best number of bytes to write at a time.  The number is
+ * larger for direct I/O, because each direct write waits for the disk.
  */
 int64
 disk_unit(const Volume *volume)
@@ -44,17 +32,10 @@ disk_unit(const Volume *volume)
 	return volume->direct ? 4 * UNIT_SIZE : UNIT_SIZE;
 }
 
-/* disk_memory returns the size of the buffer for reading a volume. */
-Size
-disk_memory(const Volume *volume)
-{
-	return volume->direct ? disk_unit(volume) + 3 * BLOCK_SIZE : 0;
-}
-
 /*
  * volume_layout sets each file's place and size.  The caller must set the
- * volume's size first.  Files that are not striped get about equal numbers of
- * whole units.  With direct I/O, all files except the last have whole blocks.
+ * volume's size first.  The files get about equal numbers of whole units.  With
+ * direct I/O, all files except the last have whole blocks.
  */
 void
 volume_layout(Volume *volume, int64 unit)
@@ -62,20 +43,18 @@ volume_layout(Volume *volume, int64 unit)
 	int64		units;
 	int64		start = 0;
 
+	/* the smallest number of units whose total size is whole blocks */
 	if (volume->direct)
-		unit *= units_of_blocks(unit);
+		unit *= BLOCK_SIZE / Min(unit & -unit, BLOCK_SIZE);
 	units = volume->size / unit;
 	for (int i = 0; i < volume->nfiles; i++)
 	{
 		VolumeFile *file = &volume->files[i];
 
 		file->start = start;
-		if (volume->stripe > 0)
-			file->size = striped_size(volume, i, volume->size);
-		else
-			file->size = (units / volume->nfiles +
-						  (i < units % volume->nfiles)) * unit;
-		if (volume->stripe == 0 && i == volume->nfiles - 1)
+		file->size = (units / volume->nfiles +
+					  (i < units % volume->nfiles)) * unit;
+		if (i == volume->nfiles - 1)
 			file->size = volume->size - start;
 		start += file->size;
 	}
@@ -83,8 +62,8 @@ volume_layout(Volume *volume, int64 unit)
 
 /*
  * Locates a range of bytes of the volume.  Sets *file and *place to the start
- * of the range.  Returns the number of bytes of the range that are contiguous
- * in the file from *place on.
+ * of the range.  Returns the number of bytes of the range that are in the
+ * file.
  */
 static int64
 locate(const Volume *volume, int64 offset, int64 size, int *file,
@@ -92,15 +71,6 @@ locate(const Volume *volume, int64 offset, int64 size, int *file,
 {
 	int			i = 0;
 
-	if (volume->stripe > 0)
-	{
-		int64		turn = offset / volume->stripe;
-
-		*file = turn % volume->nfiles;
-		*place = turn / volume->nfiles * volume->stripe +
-			offset % volume->stripe;
-		return Min(size, volume->stripe - offset % volume->stripe);
-	}
 	while (offset >= volume->files[i].start + volume->files[i].size)
 		i++;
 	Assert(i < volume->nfiles);
@@ -132,11 +102,10 @@ open_file(const VolumeFile *file, int flags)
  * server closes them at the end of the transaction.
  */
 void
-disk_open(Disk *disk, const Volume *volume, int flags, FileUse *use)
+disk_open(Disk *disk, const Volume *volume, int flags)
 {
 	memset(disk, 0, sizeof(Disk));
 	disk->volume = volume;
-	disk->use = use;
 	for (int i = 0; i < volume->nfiles; i++)
 	{
 		const VolumeFile *file = &volume->files[i];
@@ -155,9 +124,6 @@ disk_open(Disk *disk, const Volume *volume, int flags, FileUse *use)
 		if (volume->direct)
 			disk->direct[i] = open_file(file, flags | O_DIRECT);
 	}
-	if (volume->direct && flags == O_RDONLY)
-		disk->blocks = (uint8 *) TYPEALIGN(BLOCK_SIZE,
-										   palloc(disk_memory(volume)));
 }
 
 static void
@@ -181,44 +147,6 @@ disk_close(Disk *disk)
 	}
 }
 
-/* Adds the time and the size of an I/O call to the statistics. */
-static void
-used(Disk *disk, int file, int64 bytes, double since)
-{
-	double		ms = clock_ms() - since;
-
-	disk->wait_ms += ms;
-	if (disk->use == NULL)
-		return;
-	pg_atomic_fetch_add_u64(&disk->use[file].bytes, bytes);
-	pg_atomic_fetch_add_u64(&disk->use[file].us, (int64) (ms * 1000));
-}
-
-/*
- * Reads at most "size" bytes with direct I/O.  If the place and the buffer are
- * aligned and the size is at least one block, reads whole blocks directly into
- * the buffer.  Otherwise reads blocks into disk->blocks and copies the bytes.
- */
-static ssize_t
-read_direct(Disk *disk, int file, void *into, int64 size, int64 place)
-{
-	int64		skip = place % BLOCK_SIZE;
-	int64		unit = disk_unit(disk->volume);
-	int64		most = Min(size, unit);
-	ssize_t		got;
-
-	if (skip == 0 && (uintptr_t) into % BLOCK_SIZE == 0 && size >= BLOCK_SIZE)
-		return pread(disk->direct[file], into, size - size % BLOCK_SIZE,
-					 place);
-	got = pread(disk->direct[file], disk->blocks,
-				TYPEALIGN(BLOCK_SIZE, skip + most), place - skip);
-	if (got < 0)
-		return got;
-	got = Max(0, Min(got - skip, most));
-	memcpy(into, disk->blocks + skip, got);
-	return got;
-}
-
 /* disk_read reads bytes of the volume, or fails if any bytes are missing. */
 void
 disk_read(Disk *disk, int64 offset, void *buffer, int64 size)
@@ -235,9 +163,7 @@ disk_read(Disk *disk, int64 offset, void *buffer, int64 size)
 
 		CHECK_FOR_INTERRUPTS();
 		pgstat_report_wait_start(WAIT_EVENT_COPY_FILE_READ);
-		got = disk->volume->direct ?
-			read_direct(disk, file, into, part, place) :
-			pread(disk->fds[file], into, part, place);
+		got = pread(disk->fds[file], into, part, place);
 		pgstat_report_wait_end();
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -251,7 +177,7 @@ disk_read(Disk *disk, int64 offset, void *buffer, int64 size)
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("file \"%s\" became shorter while it was read",
 							disk->volume->files[file].path)));
-		used(disk, file, got, start);
+		disk->wait_ms += clock_ms() - start;
 		into += got;
 		offset += got;
 		size -= got;
@@ -262,8 +188,7 @@ disk_read(Disk *disk, int64 offset, void *buffer, int64 size)
 void
 disk_expect(Disk *disk, int64 offset, int64 size)
 {
-	int64		end = Min(offset + size,
-						  disk->volume->direct ? 0 : disk->volume->size);
+	int64		end = Min(offset + size, disk->volume->size);
 
 	while (offset < end)
 	{
@@ -330,7 +255,7 @@ disk_write(Disk *disk, int64 offset, const void *buffer, int64 size)
 					 errmsg("could not write file \"%s\": %m",
 							disk->volume->files[file].path)));
 		}
-		used(disk, file, put, start);
+		disk->wait_ms += clock_ms() - start;
 		from += put;
 		offset += put;
 		size -= put;

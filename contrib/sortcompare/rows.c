@@ -17,7 +17,6 @@
 #include "access/tableam.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -25,9 +24,6 @@
 #include "sortcompare.h"
 
 #define CHUNK_SIZE		((Size) 64 << 20)
-
-/* Number of consecutive rows for one process, about the rows of a few pages */
-#define SHARE_ROWS		256
 
 /* Allocates memory, directly after the last allocation if possible. */
 static void *
@@ -113,22 +109,6 @@ tag_rows(Rows *rows, const Job *job)
 	}
 }
 
-/* Extracts the values for a datum sort; by-reference values point into rows. */
-static void
-extract_values(Rows *rows, const Job *job)
-{
-	MemoryContext caller = MemoryContextSwitchTo(rows->context);
-
-	rows->values = palloc_extended(Max(rows->n, 1) * sizeof(Datum),
-								   MCXT_ALLOC_HUGE);
-	rows->isnull = palloc_extended(Max(rows->n, 1), MCXT_ALLOC_HUGE);
-	MemoryContextSwitchTo(caller);
-	for (int64 i = 0; i < rows->n; i++)
-		rows->values[i] = slot_getattr(rows_slot(rows, i), job->columns[0],
-									   &rows->isnull[i]);
-	ExecClearTuple(rows->slot);
-}
-
 static void
 check_table(Relation table, TupleTableSlot *slot)
 {
@@ -143,20 +123,15 @@ check_table(Relation table, TupleTableSlot *slot)
 						RelationGetRelationName(table))));
 }
 
-/*
- * rows_load reads the rows of the job's table that belong to process "share"
- * of "shares" processes.  The place of a row in the table determines its
- * process.
- */
+/* rows_load reads the rows of the job's table. */
 Rows *
-rows_load(const Job *job, int share, int shares)
+rows_load(const Job *job)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "sortcompare rows",
 												  ALLOCSET_DEFAULT_SIZES);
 	Rows	   *rows = MemoryContextAllocZero(context, sizeof(Rows));
 	TableScanDesc scan;
-	int64		place = 0;
 
 	rows->context = context;
 	rows->table = table_open(job->table, AccessShareLock);
@@ -173,8 +148,7 @@ rows_load(const Job *job, int share, int shares)
 		HeapTupleTableSlot *slot = (HeapTupleTableSlot *) rows->slot;
 
 		CHECK_FOR_INTERRUPTS();
-		if (place++ / SHARE_ROWS % shares == share)
-			add_row(rows, slot->tuple);
+		add_row(rows, slot->tuple);
 	}
 	table_endscan(scan);
 
@@ -185,8 +159,6 @@ rows_load(const Job *job, int share, int shares)
 	{
 		rows->buffer = ReadBuffer(rows->table, 0);
 		tag_rows(rows, job);
-		if (job->datum)
-			extract_values(rows, job);
 	}
 	return rows;
 }
@@ -200,38 +172,4 @@ rows_unload(Rows *rows)
 		ReleaseBuffer(rows->buffer);
 	table_close(rows->table, AccessShareLock);
 	MemoryContextDelete(rows->context);
-}
-
-/* reader_open initializes a reader for a sort of the given rows. */
-void
-reader_open(Reader *reader, const Job *job, const Rows *rows)
-{
-	memset(reader, 0, sizeof(*reader));
-	get_typlenbyval(job->types[0], &reader->typlen, &reader->typbyval);
-	if (!job->datum)
-		reader->slot = MakeSingleTupleTableSlot(rows->desc,
-												&TTSOpsMinimalTuple);
-}
-
-void
-reader_close(Reader *reader)
-{
-	if (reader->slot != NULL)
-		ExecDropSingleTupleTableSlot(reader->slot);
-}
-
-/* reader_join extends this reader's checksum by another reader's n rows. */
-void
-reader_join(Reader *reader, uint64 checksum, int64 n)
-{
-	uint64		power = CHECKSUM_FACTOR;
-
-	for (int64 left = n; left > 0; left >>= 1)
-	{
-		if (left & 1)
-			reader->checksum *= power;
-		power *= power;
-	}
-	reader->checksum += checksum;
-	reader->n += n;
 }

@@ -1,20 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * sortcompare.c
- *	  The SQL functions: their arguments and results.
+ *	  The SQL function: its arguments, the measured sorts, and its result.
+ *
+ * The times are elapsed time, and CPU time of the process.  Memory is the
+ * memory allocated in the sort's memory context and its children.  Sampling
+ * this memory is cheap, so it is sampled many times within put and get, and at
+ * the end of perform.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "storage/fd.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -27,18 +30,12 @@
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(sortcompare);
-PG_FUNCTION_INFO_V1(sortcompare_parallel);
 
-/* Maximum number of columns in a result. */
-#define MAX_COLUMNS 17
+/* Number of columns in the result */
+#define COLUMNS			12
 
-/* A row of a function's result. */
-typedef struct Answer
-{
-	Datum		values[MAX_COLUMNS];
-	bool		isnull[MAX_COLUMNS];
-	int			n;
-} Answer;
+/* Number of rows that a sort puts or reads between samples of its memory */
+#define STEP			32768
 
 static void
 bad_argument(const char *what)
@@ -70,26 +67,24 @@ read_array(FunctionCallInfo fcinfo, int argument, Oid type, const char *what,
 	return n;
 }
 
-/* Reads the keys from argument 1 (columns) and argument "collations". */
+/* Reads the keys from the arguments "columns" and "collations". */
 static void
-read_keys(FunctionCallInfo fcinfo, Job *job, int collations)
+read_keys(FunctionCallInfo fcinfo, Job *job)
 {
 	Datum	   *names;
-	Datum	   *oids = NULL;
-	int			noids = 0;
+	Datum	   *oids;
+	int			noids = read_array(fcinfo, 3, REGCOLLATIONOID, "collations",
+								   &oids);
 
 	job->nkeys = read_array(fcinfo, 1, NAMEOID, "columns", &names);
 	if (job->nkeys < 1 || job->nkeys > MAX_KEYS)
 		bad_argument("columns");
-	if (!PG_ARGISNULL(collations))
-		noids = read_array(fcinfo, collations, REGCOLLATIONOID, "collations",
-						   &oids);
 	for (int i = 0; i < job->nkeys; i++)
 	{
-		char	   *name = NameStr(*DatumGetName(names[i]));
 		int32		typmod;
 
-		job->columns[i] = get_attnum(job->table, name);
+		job->columns[i] = get_attnum(job->table,
+									 NameStr(*DatumGetName(names[i])));
 		if (job->columns[i] <= 0)
 			bad_argument("columns");
 		get_atttypetypmodcoll(job->table, job->columns[i], &job->types[i],
@@ -103,245 +98,139 @@ read_keys(FunctionCallInfo fcinfo, Job *job, int collations)
 	}
 }
 
-/*
- * Reads the arguments that sortcompare and sortcompare_parallel have in common.
- * "collations" is the position of the argument "collations"; the arguments
- * "kind" and "budget_kb" must follow it.
- */
-static void
-read_job(FunctionCallInfo fcinfo, Job *job, int collations)
-{
-	char	   *kind;
-
-	for (int i = 0; i < PG_NARGS(); i++)
-	{
-		if (PG_ARGISNULL(i) && i != collations)
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("argument %d must not be null", i + 1)));
-	}
-	memset(job, 0, sizeof(*job));
-	job->table = PG_GETARG_OID(0);
-	read_keys(fcinfo, job, collations);
-	kind = text_to_cstring(PG_GETARG_TEXT_PP(collations + 1));
-	job->datum = strcmp(kind, "datum") == 0;
-	if ((job->datum ? job->nkeys != 1 : strcmp(kind, "tuple") != 0))
-		bad_argument("kind");
-	job->budget = (int64) PG_GETARG_INT32(collations + 2) * 1024;
-	if (job->budget < 64 * 1024)
-		bad_argument("budget_kb");
-}
-
 static const Engine *
 engine_by_name(const char *name)
 {
 	if (strcmp(name, server_engine.name) == 0)
 		return &server_engine;
-	if (strcmp(name, our_engine.name) == 0)
-		return &our_engine;
-	if (strcmp(name, limit_engine.name) == 0)
-		return &limit_engine;
-	bad_argument("engines");
-	return NULL;
+	if (strcmp(name, our_engine.name) != 0)
+		bad_argument("engines");
+	return &our_engine;
 }
 
-/* Creates the tuplestore for a function's result. */
-static Tuplestorestate *
-open_answer(FunctionCallInfo fcinfo, TupleDesc *desc)
+static double
+read_clock(clockid_t id)
 {
-	ReturnSetInfo *info = (ReturnSetInfo *) fcinfo->resultinfo;
-	MemoryContext caller;
+	struct timespec now;
 
-	if (info == NULL || !IsA(info, ReturnSetInfo) ||
-		(info->allowedModes & SFRM_Materialize) == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("set-valued function called in context that cannot accept a set")));
-	caller = MemoryContextSwitchTo(info->econtext->ecxt_per_query_memory);
-	if (get_call_result_type(fcinfo, NULL, desc) != TYPEFUNC_COMPOSITE ||
-		(*desc)->natts > MAX_COLUMNS)
-		elog(ERROR, "return type must be a row type");
-	info->returnMode = SFRM_Materialize;
-	info->setResult = tuplestore_begin_heap(true, false, work_mem);
-	info->setDesc = *desc;
-	MemoryContextSwitchTo(caller);
-	return info->setResult;
+	if (clock_gettime(id, &now) != 0)
+		elog(ERROR, "could not read a clock: %m");
+	return now.tv_sec * 1e3 + now.tv_nsec / 1e6;
 }
 
 static void
-answer_number(Answer *answer, int64 value, bool known)
+clock_start(Part *part)
 {
-	answer->values[answer->n] = Int64GetDatum(value);
-	answer->isnull[answer->n] = !known;
-	answer->n++;
+	part->ms = -read_clock(CLOCK_MONOTONIC);
+	part->cpu = -read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/* Appends to the answer the elapsed times of all parts, then the CPU times. */
 static void
-answer_parts(Answer *answer, const Parts *parts)
+clock_stop(Part *part)
 {
-	const Part *all[] = {
-		&parts->put, &parts->perform, &parts->get, &parts->end
-	};
+	part->cpu += read_clock(CLOCK_PROCESS_CPUTIME_ID);
+	part->ms += read_clock(CLOCK_MONOTONIC);
+}
 
-	for (int i = 0; i < lengthof(all); i++)
+static void
+look_at_memory(Parts *parts)
+{
+	int64		now = MemoryContextMemAllocated(CurrentMemoryContext, true);
+
+	parts->memory = Max(parts->memory, now);
+}
+
+/* Sorts all rows once, in the current memory context. */
+static void
+sort_rows(const Engine *engine, const Job *job, Rows *rows, Reader *reader,
+		  Parts *parts, Said *said)
+{
+	void	   *sort;
+
+	clock_start(&parts->put);
+	sort = engine->begin(job, rows);
+	for (int64 first = 0; first < rows->n; first += STEP)
 	{
-		answer->values[answer->n + i] = Float8GetDatum(all[i]->ms);
-		answer->values[answer->n + lengthof(all) + i] =
-			Float8GetDatum(all[i]->cpu);
+		CHECK_FOR_INTERRUPTS();
+		engine->put(sort, rows, first, Min(first + STEP, rows->n));
+		look_at_memory(parts);
 	}
-	answer->n += 2 * lengthof(all);
-}
+	clock_stop(&parts->put);
 
-/* Resets this process's peak memory (VmHWM) to its current memory. */
-static void
-forget_most_memory(void)
-{
-	int			fd = open("/proc/self/clear_refs", O_WRONLY);
+	clock_start(&parts->perform);
+	engine->perform(sort);
+	clock_stop(&parts->perform);
+	look_at_memory(parts);
 
-	if (fd >= 0)
+	clock_start(&parts->get);
+	while (engine->read(sort, reader, STEP))
 	{
-		if (write(fd, "5", 1) != 1)
-			elog(DEBUG1, "could not write \"/proc/self/clear_refs\": %m");
-		close(fd);
+		CHECK_FOR_INTERRUPTS();
+		look_at_memory(parts);
 	}
+	clock_stop(&parts->get);
+	engine->end(sort, said);
 }
 
-/* Returns a field of /proc/self/status in bytes, or -1. */
-static int64
-process_memory(const char *field)
-{
-	FILE	   *file = AllocateFile("/proc/self/status", "r");
-	char		line[256];
-	int64		found = -1;
-
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-	{
-		if (strncmp(line, field, strlen(field)) == 0)
-			found = strtol(line + strlen(field), NULL, 10) * 1024;
-	}
-	if (file != NULL)
-		FreeFile(file);
-	return found;
-}
-
-/* Sorts the rows in a separate memory context, and forms the result's row. */
+/* Sorts the rows in a separate memory context, and adds a row to the result. */
 static void
-run_engine(const Engine *engine, const Job *job, Rows *rows, Answer *answer)
+run_engine(const Engine *engine, const Job *job, Rows *rows,
+		   ReturnSetInfo *result)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "sortcompare sort",
 												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
-	Reader		reader;
-	Parts		parts;
+	MemoryContext caller = CurrentMemoryContext;
+	Reader		reader = {0};
+	Parts		parts = {{0}};
 	Said		said;
-	int64		rss;
+	bool		isnull[COLUMNS] = {false};
+	Datum		values[COLUMNS];
+	const Part *all[] = {&parts.put, &parts.perform, &parts.get};
 
-	reader_open(&reader, job, rows);
-	forget_most_memory();
-	rss = process_memory("VmRSS:");
-	if (job->group_rows > 0)
-		sort_groups(engine, job, rows, &reader, &parts, &said);
-	else
-		sort_rows(engine, job, rows, &reader, &parts, &said);
-	rss = process_memory("VmHWM:") - rss;
-	reader_close(&reader);
+	reader.slot = MakeSingleTupleTableSlot(rows->desc, &TTSOpsMinimalTuple);
+	MemoryContextSwitchTo(context);
+	sort_rows(engine, job, rows, &reader, &parts, &said);
 	MemoryContextSwitchTo(caller);
+	ExecDropSingleTupleTableSlot(reader.slot);
 	MemoryContextDelete(context);
 
-	answer->values[answer->n++] = CStringGetTextDatum(engine->name);
-	answer_number(answer, reader.n, true);
-	answer_parts(answer, &parts);
-	answer_number(answer, parts.memory, true);
-	answer_number(answer, said.memory, said.memory >= 0);
-	answer_number(answer, rss, true);
-	answer_number(answer, said.temp, said.temp >= 0);
-	answer_number(answer, said.runs, said.runs >= 0);
-	answer_number(answer, said.comparisons, said.comparisons >= 0);
-	answer_number(answer, (int64) reader.checksum, true);
+	values[0] = CStringGetTextDatum(engine->name);
+	values[1] = Int64GetDatum(reader.n);
+	for (int i = 0; i < lengthof(all); i++)
+	{
+		values[2 + i] = Float8GetDatum(all[i]->ms);
+		values[5 + i] = Float8GetDatum(all[i]->cpu);
+	}
+	values[8] = Int64GetDatum(parts.memory);
+	values[9] = Int64GetDatum(said.temp);
+	values[10] = Int64GetDatum(said.comparisons);
+	isnull[10] = said.comparisons < 0;
+	values[11] = Int64GetDatum((int64) reader.checksum);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, isnull);
 }
 
 /* sortcompare: see the SQL script. */
 Datum
 sortcompare(PG_FUNCTION_ARGS)
 {
-	Job			job;
-	Rows	   *rows;
+	Job			job = {.table = PG_GETARG_OID(0)};
 	Datum	   *engines;
-	int			nengines;
-	Tuplestorestate *store;
-	TupleDesc	desc;
+	int			nengines = read_array(fcinfo, 2, TEXTOID, "engines", &engines);
+	Rows	   *rows;
 
-	read_job(fcinfo, &job, 3);
-	nengines = read_array(fcinfo, 2, TEXTOID, "engines", &engines);
-	job.bound = PG_GETARG_INT64(6);
-	job.group_rows = PG_GETARG_INT64(7);
-	job.random_access = PG_GETARG_BOOL(8);
-	job.told = PG_GETARG_BOOL(9);
-	job.stable = PG_GETARG_BOOL(10);
-	job.anew = PG_GETARG_BOOL(11);
-	if (job.bound < 0 || (job.bound > 0 && job.random_access))
-		bad_argument("bound");
-	if (job.group_rows < 0 ||
-		(job.group_rows > 0 && (job.bound > 0 || job.random_access)))
-		bad_argument("group_rows");
-	if (job.anew && job.group_rows == 0)
-		bad_argument("anew");
+	read_keys(fcinfo, &job);
+	job.budget = (int64) PG_GETARG_INT32(4) * 1024;
+	if (job.budget < 64 * 1024)
+		bad_argument("budget_kb");
 	for (int i = 0; i < nengines; i++)
 		(void) engine_by_name(TextDatumGetCString(engines[i]));
-	store = open_answer(fcinfo, &desc);
+	InitMaterializedSRF(fcinfo, 0);
 
-	rows = rows_load(&job, 0, 1);
+	rows = rows_load(&job);
 	for (int i = 0; i < nengines; i++)
-	{
-		Answer		answer = {.n = 0};
-
 		run_engine(engine_by_name(TextDatumGetCString(engines[i])), &job,
-				   rows, &answer);
-		tuplestore_putvalues(store, desc, answer.values, answer.isnull);
-	}
+				   rows, (ReturnSetInfo *) fcinfo->resultinfo);
 	rows_unload(rows);
-	return (Datum) 0;
-}
-
-/* sortcompare_parallel: see the SQL script. */
-Datum
-sortcompare_parallel(PG_FUNCTION_ARGS)
-{
-	Job			job;
-	Share		shares[MAX_WORKERS + 1];
-	Reader		reader;
-	char	   *reading;
-	int			workers;
-	bool		slices;
-	Tuplestorestate *store;
-	TupleDesc	desc;
-
-	read_job(fcinfo, &job, 4);
-	workers = PG_GETARG_INT32(2);
-	if (workers < 1 || workers > MAX_WORKERS)
-		bad_argument("workers");
-	job.told = PG_GETARG_BOOL(7);
-	reading = text_to_cstring(PG_GETARG_TEXT_PP(3));
-	slices = strcmp(reading, "slices") == 0;
-	if (!slices && strcmp(reading, "leader") != 0)
-		bad_argument("reading");
-	store = open_answer(fcinfo, &desc);
-
-	sort_in_parallel(&job, workers, slices, shares, &reader);
-	for (int i = 0; i <= workers; i++)
-	{
-		Answer		answer = {.n = 0};
-
-		answer.values[answer.n++] = Int32GetDatum(i);
-		answer_number(&answer, reader.n, i == 0);
-		answer_parts(&answer, &shares[i].parts);
-		answer_number(&answer, shares[i].parts.memory, true);
-		answer_number(&answer, shares[i].temp, true);
-		answer_number(&answer, shares[i].comparisons, true);
-		answer_number(&answer, (int64) reader.checksum, i == 0);
-		tuplestore_putvalues(store, desc, answer.values, answer.isnull);
-	}
 	return (Datum) 0;
 }

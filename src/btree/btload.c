@@ -78,7 +78,7 @@ struct BtLoad
 	/* The current slice, if it will be stitched: */
 	BtSliceOut *out;			/* NULL if no slice will be stitched */
 	int			slice;			/* number of the slice */
-	BufFile    *list;			/* list of the slice's leaves; NULL if empty */
+	SliceList  *list;			/* list of the slice's leaves; NULL if empty */
 
 	int64		all_tuples;		/* tuples expected from all participants */
 	int64		leaves;			/* leaves that this participant began */
@@ -157,7 +157,7 @@ list_leaf(BtLoad *load, IndexTuple pivot)
 	{
 		MemoryContext oldcxt = MemoryContextSwitchTo(load->cxt);
 
-		load->list = slicelist_create(load->fileset, load->slice);
+		load->list = slicelist_open(load->fileset, load->slice, true);
 		MemoryContextSwitchTo(oldcxt);
 	}
 	slicelist_append(load->list, pivot);
@@ -430,7 +430,7 @@ leave_slice(BtLoad *load)
 	if (load->list != NULL)
 	{
 		fault_point("btload: export list");
-		slicelist_export(load->list);
+		slicelist_end(load->list);
 		load->list = NULL;
 	}
 	out->loaded = true;
@@ -452,7 +452,6 @@ btload_end(BtLoad *load)
 {
 	int64		pages;
 
-	pagewrite_return_chunk(&load->writer);
 	pagewrite_flush(&load->writer);
 	*rest_of(load->shared, load->participant) = load->writer.chunk;
 	pages = pagewrite_end(&load->writer);
@@ -467,7 +466,7 @@ btload_end(BtLoad *load)
 
 /* Copy the next leaf's low key from a list that must have another leaf. */
 static void
-next_leaf(BufFile *list, IndexTuple lowkey)
+next_leaf(SliceList * list, IndexTuple lowkey)
 {
 	if (!slicelist_next(list, lowkey))
 		elog(ERROR, "list of an index's leaves is too short");
@@ -482,7 +481,7 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 {
 	BtLoad	   *load = leaf->load;
 	Page		first = pagewrite_get_buffer(&load->writer);
-	BufFile    *list;
+	SliceList  *list;
 
 	memcpy(first, out->first.data, BLCKSZ);
 	BTPageGetOpaque(first)->btpo_prev = leftblk;
@@ -492,7 +491,7 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 
 	/* add the downlinks of all leaves between the first and the last leaf */
 	fault_point("btload: open list");
-	list = slicelist_open(load->fileset, slice);
+	list = slicelist_open(load->fileset, slice, false);
 	next_leaf(list, leaf->lowkey);
 	for (int64 i = 2; i < out->npages; i++)
 	{
@@ -500,7 +499,7 @@ stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 		level_add(leaf->parent, leaf->lowkey, 0);
 		next_leaf(list, leaf->lowkey);
 	}
-	BufFileClose(list);
+	slicelist_close(list);
 }
 
 /* Reopen a slice's last leaf, which is in the shared block. */
@@ -579,7 +578,7 @@ take_over(BtLoad *load)
 {
 	int			n = load->shared->file.nparticipants;
 	PageChunk  *rest = MemoryContextAlloc(load->cxt,
-										  mul_size(n + 2, sizeof(PageChunk)));
+										  mul_size(n + 1, sizeof(PageChunk)));
 
 	pagewrite_flush(&load->writer);
 	rest[0] = load->writer.chunk;

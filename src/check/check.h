@@ -42,6 +42,7 @@
 #include "nodes/execnodes.h"
 #include "storage/bufpage.h"
 #include "team/pageread.h"
+#include "team/team.h"
 #include "utils/snapmgr.h"
 
 /* CheckKind: the kinds of faults. */
@@ -71,6 +72,7 @@ typedef struct CheckReport
 	int64		pages;
 	int64		tuples;			/* heap TIDs in leaf pages */
 	int64		undecided;		/* comparisons that CHECK_PATIENCE ended */
+	int			participants;	/* set in the sum of all reports */
 	CheckFinding findings[NUM_CHECK_KINDS];
 } CheckReport;
 
@@ -135,9 +137,9 @@ typedef struct CheckPage
 
 /*
  * CheckSuspect: an entry that seems to have no row; see checkrows.c.  The TID
- * is a word as pt_tid_word makes it.  CheckSuspects: the suspects that one
- * participant found, in shared memory, and the number of those for which there
- * was no room.
+ * is a word as pt_tid_word makes it.  The last two fields belong to
+ * checkfind.c.  CheckSuspects: the suspects that one participant found, in
+ * shared memory, and the number of those for which there was no room.
  */
 typedef struct CheckSuspect
 {
@@ -145,6 +147,8 @@ typedef struct CheckSuspect
 	uint64		hash;
 	bool		is_double;		/* there are two such entries */
 	bool		has_other_row;	/* the TID is that of a row with other keys */
+	bool		reported;
+	BlockNumber block;			/* where it was seen first */
 } CheckSuspect;
 
 #define MAX_SUSPECTS	(MaxHeapTuplesPerPage * 4)
@@ -185,6 +189,9 @@ typedef struct CheckIndex
 	CheckPage  *here;			/* the page that is checked */
 	CheckPage  *there;			/* a page with which it is compared */
 	CheckPage  *again;			/* the first page, read again */
+	const struct RowGroup *group;	/* checkrows.c compares it */
+	CheckSuspect *sought;		/* checkfind.c looks for them; by TID */
+	int			nsought;
 } CheckIndex;
 
 /* Number of times to look before it is certain that something is wrong */
@@ -208,8 +215,8 @@ extern void check_found(CheckIndex *self, CheckKind kind, BlockNumber block,
  * clean up.  check_guard raises all other errors again.  The current memory
  * context must be self->scratch.
  */
-typedef void (*CheckStep) (CheckIndex *self, void *arg);
-extern void check_guard(CheckIndex *self, CheckStep step, void *arg);
+typedef void (*CheckStep) (CheckIndex *self);
+extern void check_guard(CheckIndex *self, CheckStep step);
 
 /*
  * checkread.c: checkread_page copies a block.  It returns NULL, or text that
@@ -314,13 +321,14 @@ extern void checklinks_tree(CheckIndex *self, CheckTree *tree);
 extern void checklinks_page(CheckIndex *self);
 
 /*
- * checkrows.c: checkrows_begin begins a sort of entries and rows.
+ * checkrows.c: checkrows_begin (TeamKind.begin) begins a sort of entries and
+ * rows.
  * checkrows_put_page puts the entries of self->here into self->sort;
  * checkrows_put_table puts this process's part of the table's rows.
  * checkrows_compare reads a slice of the sort.  checkrows_hash returns the hash
  * of the columns of an entry.
  */
-extern PtSort *checkrows_begin(const PtSortOptions *options);
+extern PtSort *checkrows_begin(Team *team, const PtSortOptions *options);
 extern void checkrows_put_page(CheckIndex *self);
 extern void checkrows_put_table(CheckIndex *self,
 								ParallelTableScanDesc parallel, int shares,
@@ -338,13 +346,29 @@ extern bool checkrows_has_row(CheckIndex *self, uint64 tid);
  * for the suspects in all leaf pages, and reports those that are still there.
  */
 extern bool checkfind_tuple(CheckIndex *self, IndexTuple tuple);
-extern void checkfind_suspects(CheckIndex *self, CheckSuspect *suspects,
-							   int n);
+extern void checkfind_suspects(CheckIndex *self, CheckSuspect *suspects, int n);
 
 /*
  * checkunique.c: checkunique_page looks for rows with equal keys in self->here,
  * a leaf page of a unique index, and in its right sibling.
  */
 extern void checkunique_page(CheckIndex *self);
+
+/* CheckRequest: how to check an index. */
+typedef struct CheckRequest
+{
+	bool		with_rows;		/* compare entries with the table's rows */
+	bool		full;			/* compare all text with the provider */
+	int			workers;		/* parallel workers to request */
+	int64		budget;			/* bytes, for all participants together */
+} CheckRequest;
+
+/*
+ * checkindex.c: checkindex_run checks an index with a team of processes, and
+ * sets *result to the sum of what the participants found.  The caller locks the
+ * index and its table, and pushes an active snapshot.
+ */
+extern void checkindex_run(Relation heap, Relation index,
+						   const CheckRequest *request, CheckReport *result);
 
 #endif							/* PTSORT_CHECK_H */

@@ -17,15 +17,6 @@
 /* Offset number of the tuple that is looked for in its CheckPage */
 #define TARGET			FirstOffsetNumber
 
-/* Sighting: a suspect, and where it was seen first. */
-typedef struct Sighting
-{
-	CheckSuspect suspect;
-	BlockNumber block;
-	OffsetNumber offset;
-	bool		reported;
-} Sighting;
-
 
 /*
  * The entry of a row
@@ -170,8 +161,8 @@ checkfind_tuple(CheckIndex *self, IndexTuple tuple)
 static int
 by_tid(const void *a, const void *b)
 {
-	uint64		left = ((const Sighting *) a)->suspect.tid;
-	uint64		right = ((const Sighting *) b)->suspect.tid;
+	uint64		left = ((const CheckSuspect *) a)->tid;
+	uint64		right = ((const CheckSuspect *) b)->tid;
 
 	return (left > right) - (left < right);
 }
@@ -235,9 +226,8 @@ has_no_row(CheckIndex *self, const CheckSuspect *suspect)
 
 /* A suspect is at 'offset' of self->here: report it if it is a fault. */
 static void
-confirm(CheckIndex *self, Sighting *sighting, OffsetNumber offset)
+confirm(CheckIndex *self, CheckSuspect *suspect, OffsetNumber offset)
 {
-	const CheckSuspect *suspect = &sighting->suspect;
 	BlockNumber block = self->here->block;
 	const char *what = NULL;
 
@@ -245,27 +235,25 @@ confirm(CheckIndex *self, Sighting *sighting, OffsetNumber offset)
 		what = "the row has other values, or does not satisfy the predicate";
 	else if (!suspect->is_double)
 		what = has_no_row(self, suspect) ? "the entry points to no row" : NULL;
-	else if (sighting->block == InvalidBlockNumber)
-	{
-		sighting->block = block;
-		sighting->offset = offset;
-	}
-	else if (read_leaf(self, sighting->block, self->again) &&
+	else if (suspect->block == InvalidBlockNumber)
+		suspect->block = block;
+	else if (read_leaf(self, suspect->block, self->again) &&
 			 has_entry(self, self->again, suspect,
-					   sighting->block == block ? offset : 0))
+					   suspect->block == block ? offset : 0))
 		what = "there is another entry for the same row";
 	if (what == NULL)
 		return;
-	sighting->reported = true;
+	suspect->reported = true;
 	check_found(self, CHECK_NO_ROW, block, offset, "%s", what);
 }
 
 /* Look for suspects among the entries at 'offset' of self->here. */
 static void
-look_at_tuple(CheckIndex *self, Sighting *sightings, int n,
-			  OffsetNumber offset)
+look_at_tuple(CheckIndex *self, OffsetNumber offset)
 {
 	IndexTuple	tuple = self->here->tuples[offset];
+	CheckSuspect *first = self->sought;
+	CheckSuspect *end = first + self->nsought;
 	ItemPointerData tids[MaxTIDsPerBTreePage];
 	int			ntids;
 	uint64		hash = 0;
@@ -278,54 +266,40 @@ look_at_tuple(CheckIndex *self, Sighting *sightings, int n,
 	memcpy(tids, BTreeTupleGetHeapTID(tuple), ntids * sizeof(ItemPointerData));
 	for (int i = 0; i < ntids; i++)
 	{
-		Sighting	key = {.suspect.tid = pt_tid_word(&tids[i])};
-		Sighting   *found = bsearch(&key, sightings, n, sizeof(Sighting),
-									by_tid);
+		CheckSuspect key = {.tid = pt_tid_word(&tids[i])};
+		CheckSuspect *found = bsearch(&key, first, self->nsought,
+									  sizeof(CheckSuspect), by_tid);
 
 		if (found == NULL)
 			continue;
 		if (!hashed)
 			hash = hash_tuple(self, tuple);
 		hashed = true;
-		while (found > sightings && by_tid(found - 1, &key) == 0)
+		while (found > first && by_tid(found - 1, &key) == 0)
 			found--;
-		for (; found < sightings + n && by_tid(found, &key) == 0; found++)
-			if (found->suspect.hash == hash && !found->reported)
+		for (; found < end && by_tid(found, &key) == 0; found++)
+			if (found->hash == hash && !found->reported)
 				confirm(self, found, offset);
 	}
 }
 
-/* Sightings: argument of look_at_page. */
-typedef struct Sightings
-{
-	Sighting   *each;
-	int			n;
-} Sightings;
-
 /* CheckStep */
 static void
-look_at_page(CheckIndex *self, void *arg)
+look_at_page(CheckIndex *self)
 {
-	const Sightings *sightings = arg;
-
 	for (int i = checkpage_first(self->here); i <= self->here->last; i++)
-		look_at_tuple(self, sightings->each, sightings->n, i);
+		look_at_tuple(self, i);
 }
 
 void
 checkfind_suspects(CheckIndex *self, CheckSuspect *suspects, int n)
 {
-	Sighting   *sightings = palloc0(mul_size(n, sizeof(Sighting)));
-	Sightings	all = {sightings, n};
 	BlockNumber nblocks = RelationGetNumberOfBlocks(self->index);
 	MemoryContext caller;
 
-	for (int i = 0; i < n; i++)
-	{
-		sightings[i].suspect = suspects[i];
-		sightings[i].block = InvalidBlockNumber;
-	}
-	qsort(sightings, n, sizeof(Sighting), by_tid);
+	self->sought = suspects;
+	self->nsought = n;
+	qsort(suspects, n, sizeof(CheckSuspect), by_tid);
 	caller = MemoryContextSwitchTo(self->scratch);
 	for (BlockNumber block = BTREE_METAPAGE + 1; block < nblocks; block++)
 	{
@@ -335,9 +309,8 @@ checkfind_suspects(CheckIndex *self, CheckSuspect *suspects, int n)
 		if (checkread_next(self, block, self->here) != NULL ||
 			!find_leaf(self, self->here))
 			continue;
-		check_guard(self, look_at_page, &all);
+		check_guard(self, look_at_page);
 		MemoryContextReset(self->scratch);
 	}
 	MemoryContextSwitchTo(caller);
-	pfree(sightings);
 }

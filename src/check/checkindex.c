@@ -12,19 +12,14 @@
 
 #include "access/genam.h"
 #include "access/table.h"
-#include "catalog/index.h"
-#include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "check/check.h"
-#include "check/checkindex.h"
 #include "commands/progress.h"
-#include "debug.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "port/atomics.h"
 #include "sort/tuplesort.h"
 #include "storage/bufmgr.h"
-#include "team/team.h"
 #include "util.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -52,8 +47,7 @@ typedef struct CheckInfo
 {
 	Oid			heap_id;
 	Oid			index_id;
-	bool		with_rows;
-	bool		full;
+	CheckRequest request;
 } CheckInfo;
 
 /* Checker: one process of a check. */
@@ -160,9 +154,9 @@ begin_check(Checker *self)
 	check->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
 	check->ncolumns = IndexRelationGetNumberOfAttributes(index);
 	check->columns = describe_columns(RelationGetDescr(index));
-	check->full = self->info.full;
+	check->full = self->info.request.full;
 	check->trusted = is_trusted(index);
-	if (self->info.with_rows)
+	if (self->info.request.with_rows)
 	{
 		check->index_info = pt_build_index_info(index);
 		check->index_info->ii_Concurrent = true;	/* use the snapshot */
@@ -179,15 +173,6 @@ begin_check(Checker *self)
 	check->ahead = checkread_new_ahead();
 }
 
-/* CheckStep: call a function for self->here. */
-static void
-call(CheckIndex *self, void *arg)
-{
-	void		(*function) (CheckIndex *) = *(void (**) (CheckIndex *)) arg;
-
-	function(self);
-}
-
 static void
 count_tuples(CheckIndex *self)
 {
@@ -198,12 +183,13 @@ count_tuples(CheckIndex *self)
 			self->report->tuples += checkpage_tids(page->tuples[i]);
 }
 
-/* Check what follows from a page's tuples, and its links, as the last step. */
+/* Check a page's tuples, what follows from them, and its links as last step. */
 static void
 check_tuples(CheckIndex *self)
 {
 	bool		is_leaf = P_ISLEAF(checkpage_opaque(self->here));
-	void		(*steps[]) (CheckIndex *) = {
+	CheckStep	steps[] = {
+		checkorder_page,
 		is_leaf ? count_tuples : NULL,
 		is_leaf && self->sort != NULL ? checkrows_put_page : NULL,
 		is_leaf && self->index->rd_index->indisunique ? checkunique_page : NULL,
@@ -212,7 +198,7 @@ check_tuples(CheckIndex *self)
 
 	for (int i = 0; i < lengthof(steps); i++)
 		if (steps[i] != NULL)
-			check_guard(self, call, &steps[i]);
+			check_guard(self, steps[i]);
 }
 
 /* Handle an error that check_guard caught. */
@@ -240,11 +226,11 @@ catch_error(CheckIndex *self)
 }
 
 void
-check_guard(CheckIndex *self, CheckStep step, void *arg)
+check_guard(CheckIndex *self, CheckStep step)
 {
 	PG_TRY();
 	{
-		step(self, arg);
+		step(self);
 	}
 	PG_CATCH();
 	{
@@ -257,16 +243,12 @@ static void
 check_page(CheckIndex *self, BlockNumber block)
 {
 	MemoryContext caller = MemoryContextSwitchTo(self->scratch);
-	void		(*check_order) (CheckIndex *) = checkorder_page;
 	const char *fault = checkread_next(self, block, self->here);
 
 	if (fault != NULL)
 		check_found(self, CHECK_BAD_PAGE, block, 0, "%s", fault);
 	else if (checkpage_tuples(self, self->here, MaxIndexTuplesPerPage, false))
-	{
-		check_guard(self, call, &check_order);
 		check_tuples(self);
-	}
 	self->report->pages++;
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(self->scratch);
@@ -283,7 +265,7 @@ check_fill(Team *team)
 	BlockNumber block;
 
 	begin_check(self);
-	check->sort = self->info.with_rows ? team->sort : NULL;
+	check->sort = self->info.request.with_rows ? team->sort : NULL;
 	while ((block = pg_atomic_fetch_add_u32(&shared->next,
 											PAGEREAD_MOST)) < end)
 	{
@@ -302,12 +284,6 @@ check_fill(Team *team)
 		checkrows_put_table(check, team->scan, team_shares(team),
 							team->snapshot);
 	checkread_end(check);
-}
-
-static PtSort *
-check_begin(Team *team, const PtSortOptions *options)
-{
-	return checkrows_begin(options);
 }
 
 /* TeamKind.read: compare entries with rows, a slice at a time. */
@@ -367,7 +343,7 @@ check_close(Team *team)
 static const TeamKind check_kind = {
 	.open = check_open,
 	.close = check_close,
-	.begin = check_begin,
+	.begin = checkrows_begin,
 	.fill = check_fill,
 	.read = check_read,
 	.shared_size = check_shared_size,
@@ -450,7 +426,7 @@ warn_undecided(Relation index, const CheckReport *report)
 
 void
 checkindex_run(Relation heap, Relation index, const CheckRequest *request,
-			   CheckReport *result, int *participants)
+			   CheckReport *result)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort check",
@@ -465,10 +441,7 @@ checkindex_run(Relation heap, Relation index, const CheckRequest *request,
 			.budget = request->budget,
 			.is_leader = true
 		},
-		.info = {
-			RelationGetRelid(heap), RelationGetRelid(index),
-			request->with_rows, request->full
-		},
+		.info = {RelationGetRelid(heap), RelationGetRelid(index), *request},
 		.index = {.heap = heap,.index = index}
 	};
 	Team	   *team = &self.team;
@@ -494,7 +467,7 @@ checkindex_run(Relation heap, Relation index, const CheckRequest *request,
 	for (int i = 0; i <= team->launched; i++)
 		add_report(result, &shared->parts[i].report);
 	warn_undecided(index, result);
-	*participants = team->participants;
+	result->participants = team->participants;
 	team_leave(team);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

@@ -21,10 +21,8 @@
 #include "compat.h"
 
 #include "access/xact.h"
-#include "check/check.h"
-#include "check/checkmany.h"
+#include "check/checkone.h"
 #include "miscadmin.h"
-#include "team/team.h"
 #include "util.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
@@ -34,9 +32,7 @@ typedef struct ManyShared
 {
 	pg_atomic_uint32 next;		/* first slot that no participant took */
 	uint32		n;
-	bool		with_rows;		/* see CheckRequest */
-	bool		full;
-	int64		budget;			/* of each participant */
+	CheckRequest request;		/* of each participant */
 	CheckSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 } ManyShared;
 
@@ -71,7 +67,6 @@ check_slot(CheckSlot *slot, const CheckRequest *request)
 {
 	CheckTarget target;
 	CheckState	state;
-	int			participants;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
@@ -79,7 +74,7 @@ check_slot(CheckSlot *slot, const CheckRequest *request)
 	state = checkone_open(slot->index_id, request->with_rows, &target);
 	if (state == CHECK_RUNS)
 	{
-		checkone_run(&target, request, &slot->report, &participants);
+		checkone_run(&target, request, &slot->report);
 		checkone_close(&target);
 		state = CHECK_DONE;
 	}
@@ -93,26 +88,14 @@ static void
 many_fill(Team *team)
 {
 	ManyShared *shared = team->shared;
-	CheckRequest request = {
-		.with_rows = shared->with_rows,
-		.full = shared->full,
-		.budget = shared->budget
-	};
 	uint32		i;
 
 	while ((i = pg_atomic_fetch_add_u32(&shared->next, 1)) < shared->n)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (pg_atomic_read_u32(&shared->slots[i].state) == CHECK_WAITS)
-			check_slot(&shared->slots[i], &request);
+			check_slot(&shared->slots[i], &shared->request);
 	}
-}
-
-/* TeamKind.begin: the team's own sort stays empty. */
-static PtSort *
-many_begin(Team *team, const PtSortOptions *options)
-{
-	return checkrows_begin(options);
 }
 
 /* TeamKind.open, .close and .read: each check does this for its index. */
@@ -136,16 +119,16 @@ many_shared_init(Team *team, int processes, int slices)
 
 	pg_atomic_init_u32(&shared->next, 0);
 	shared->n = self->n;
-	shared->with_rows = self->request->with_rows;
-	shared->full = self->request->full;
-	shared->budget = self->request->budget / processes;
+	shared->request = *self->request;
+	shared->request.workers = 0;
+	shared->request.budget /= processes;
 	memcpy(shared->slots, self->slots, mul_size(self->n, sizeof(CheckSlot)));
 }
 
 static const TeamKind many_kind = {
 	.open = many_nothing,
 	.close = many_nothing,
-	.begin = many_begin,
+	.begin = checkrows_begin,	/* this sort stays empty */
 	.fill = many_fill,
 	.read = many_nothing,
 	.shared_size = many_shared_size,
@@ -273,7 +256,7 @@ checkmany_guard(CheckManyStep step, void *arg, CheckSlot *slot)
 typedef struct Alone
 {
 	CheckSlot  *slot;
-	const CheckRequest *request;
+	CheckRequest request;
 } Alone;
 
 /* CheckManyStep */
@@ -282,15 +265,7 @@ run_alone(void *arg)
 {
 	const Alone *alone = arg;
 
-	check_slot(alone->slot, alone->request);
-}
-
-void
-checkmany_alone(CheckSlot *slot, const CheckRequest *request)
-{
-	Alone		alone = {slot, request};
-
-	(void) checkmany_guard(run_alone, &alone, slot);
+	check_slot(alone->slot, &alone->request);
 }
 
 /*
@@ -300,14 +275,15 @@ checkmany_alone(CheckSlot *slot, const CheckRequest *request)
 static int
 repeat_interrupted(ManyChecker *self)
 {
-	CheckRequest request = *self->request;
+	Alone		alone = {.request = *self->request};
 	int			n = 0;
 
-	request.workers = 0;
+	alone.request.workers = 0;
 	for (int i = 0; i < self->n; i++)
 		if (pg_atomic_read_u32(&self->slots[i].state) == CHECK_RUNS)
 		{
-			checkmany_alone(&self->slots[i], &request);
+			alone.slot = &self->slots[i];
+			(void) checkmany_guard(run_alone, &alone, alone.slot);
 			n++;
 		}
 	return n;

@@ -151,19 +151,24 @@ checkone_reason(CheckState state, int *sqlstate)
 	return reasons[state].reason;
 }
 
-void
-checkone_refuse(Oid index_id, CheckState state)
+bool
+checkone_exists(Oid index_id, CheckState state)
 {
-	char	   *name = get_rel_name(index_id);
+	char	   *name;
 	int			sqlstate;
-	const char *reason = checkone_reason(state, &sqlstate);
+	const char *reason;
 
+	if (state <= CHECK_IS_GONE)
+		return state != CHECK_IS_GONE;
+	name = get_rel_name(index_id);
+	reason = checkone_reason(state, &sqlstate);
 	if (state == CHECK_IS_FORBIDDEN)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
 	ereport(ERROR,
 			(errcode(sqlstate),
 			 errmsg("cannot check \"%s\": %s", name == NULL ? "" : name,
 					reason)));
+	return false;				/* not reached */
 }
 
 /*
@@ -191,7 +196,7 @@ name_table(const CheckTarget *target, MemoryContext context)
 
 void
 checkone_run(const CheckTarget *target, const CheckRequest *request,
-			 CheckReport *report, int *participants)
+			 CheckReport *report)
 {
 	MemoryContext context = CurrentMemoryContext;
 
@@ -205,8 +210,7 @@ checkone_run(const CheckTarget *target, const CheckRequest *request,
 								 RelationGetNumberOfBlocks(target->index));
 	PG_TRY();
 	{
-		checkindex_run(target->heap, target->index, request, report,
-					   participants);
+		checkindex_run(target->heap, target->index, request, report);
 	}
 	PG_CATCH();
 	{

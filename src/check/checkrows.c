@@ -75,7 +75,7 @@ static const SortVariant record_variant = {
 };
 
 PtSort *
-checkrows_begin(const PtSortOptions *options)
+checkrows_begin(Team *team, const PtSortOptions *options)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort entries and rows",
@@ -285,7 +285,7 @@ add_suspect(CheckIndex *self, uint64 tid, uint64 hash, bool is_double,
 	else
 		suspects->each[suspects->n++] = (CheckSuspect)
 	{
-		tid, hash, is_double, has_other_row
+		tid, hash, is_double, has_other_row, false, InvalidBlockNumber
 	};
 }
 
@@ -322,9 +322,9 @@ find_entry(CheckIndex *self, uint64 tid)
  * if there is one.
  */
 static void
-compare_group(CheckIndex *self, void *arg)
+compare_group(CheckIndex *self)
 {
-	const RowGroup *group = arg;
+	const RowGroup *group = self->group;
 	uint64		row = 0;
 	bool		has_row = false;
 	bool		has_entry = false;
@@ -358,7 +358,7 @@ compare_group(CheckIndex *self, void *arg)
 
 /* Most groups have an entry and its row, and need nothing else. */
 static inline void
-finish_group(CheckIndex *self, RowGroup *group)
+finish_group(CheckIndex *self, const RowGroup *group)
 {
 	MemoryContext caller;
 
@@ -367,7 +367,8 @@ finish_group(CheckIndex *self, RowGroup *group)
 		return;
 	CHECK_FOR_INTERRUPTS();
 	caller = MemoryContextSwitchTo(self->scratch);
-	check_guard(self, compare_group, group);
+	self->group = group;
+	check_guard(self, compare_group);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(self->scratch);
 }

@@ -15,8 +15,7 @@
 
 #include "access/gist_private.h"
 #include "forecast/forecast.h"
-#include "gist/gistaxis.h"
-#include "gist/gistload.h"
+#include "gist/gist.h"
 #include "miscadmin.h"
 #include "sort/tuplesort.h"
 #include "util.h"

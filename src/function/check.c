@@ -20,7 +20,7 @@
 #include "compat.h"
 
 #include "catalog/pg_type.h"
-#include "check/checkmany.h"
+#include "check/checkone.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/hook.h"
@@ -33,7 +33,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
@@ -53,24 +52,6 @@ static const char *const kind_names[NUM_CHECK_KINDS] = {
 	[CHECK_NO_ROW] = "entry without row",
 	[CHECK_NO_ENTRY] = "row without entry"
 };
-
-/* Raise an error unless an argument is a possible number of workers. */
-static void
-check_number(int workers)
-{
-	if (workers < 0 || workers > MAX_PARALLEL_WORKER_LIMIT)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of workers must be between 0 and %d",
-						MAX_PARALLEL_WORKER_LIMIT)));
-}
-
-/* Returns the maximum number of workers of a check without 'workers'. */
-static int
-default_workers(void)
-{
-	return planworkers_beside_others(max_parallel_maintenance_workers);
-}
 
 /*
  * Returns the number of workers, at most 'most', with which a build of the
@@ -103,6 +84,13 @@ clip(const char *message)
 	return pg_mbcliplen(message, length, length);
 }
 
+static Datum
+make_array(Datum *texts, int n)
+{
+	return PointerGetDatum(construct_array(texts, n, TEXTOID, -1, false,
+										   TYPALIGN_INT));
+}
+
 /* Returns an array of texts, one for the first fault of each kind. */
 static Datum
 describe_faults(const CheckReport *report)
@@ -122,73 +110,8 @@ describe_faults(const CheckReport *report)
 													  clip(finding->message),
 													  finding->message));
 	}
-	return PointerGetDatum(construct_array(texts, n, TEXTOID, -1, false,
-										   TYPALIGN_INT));
+	return make_array(texts, n);
 }
-
-static Datum
-make_row(FunctionCallInfo fcinfo, const char *name, const CheckReport *report,
-		 int participants, double ms)
-{
-	TupleDesc	desc;
-	Datum		values[7 + NUM_CHECK_KINDS];
-	bool		isnull[lengthof(values)] = {0};
-	int			n = 0;
-
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	values[n++] = CStringGetTextDatum(name);
-	values[n++] = Int64GetDatum(report->pages);
-	values[n++] = Int64GetDatum(report->tuples);
-	values[n++] = Int64GetDatum(check_problems(report));
-	for (int i = 0; i < NUM_CHECK_KINDS; i++)
-		values[n++] = Int64GetDatum(report->findings[i].count);
-	values[n++] = describe_faults(report);
-	values[n++] = Int32GetDatum(participants);
-	values[n++] = Float8GetDatum(pt_round(ms));
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
-											 isnull));
-}
-
-Datum
-ptsort_check(PG_FUNCTION_ARGS)
-{
-	Oid			index_id = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0);
-	CheckRequest request = {.budget = (int64) maintenance_work_mem * 1024};
-	CheckTarget target;
-	CheckReport report;
-	CheckState	state;
-	int			participants;
-	instr_time	start;
-	char	   *name;
-
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3))
-		PG_RETURN_NULL();
-	INSTR_TIME_SET_CURRENT(start);
-	request.with_rows = PG_GETARG_BOOL(1);
-	request.full = PG_GETARG_BOOL(3);
-	if (!PG_ARGISNULL(2))
-		check_number(PG_GETARG_INT32(2));
-	state = checkone_open(index_id, request.with_rows, &target);
-	if (state == CHECK_IS_GONE)
-		PG_RETURN_NULL();		/* dropped meanwhile */
-	if (state != CHECK_RUNS)
-		checkone_refuse(index_id, state);
-	if (planworkers_obstacle(target.heap,
-							 request.with_rows ? target.index : NULL) == NULL)
-		request.workers = !PG_ARGISNULL(2) ? PG_GETARG_INT32(2) :
-			choose_workers(target.heap, target.index, default_workers());
-	limit_by_memory(&request);
-	checkone_run(&target, &request, &report, &participants);
-	name = pstrdup(RelationGetRelationName(target.index));
-	checkone_close(&target);
-	return make_row(fcinfo, name, &report, participants, pt_ms_since(start));
-}
-
-
-/*
- * Many indexes
- */
 
 /* CheckAll: the state of ptsort_check_indexes(). */
 typedef struct CheckAll
@@ -203,43 +126,130 @@ typedef struct CheckAll
 	CostSum		cost;			/* of builds of these indexes */
 } CheckAll;
 
-/* CheckPlan: how to check an index. */
+/* CheckPlan: the check of an index. */
 typedef struct CheckPlan
 {
 	const CheckAll *all;
-	Oid			index_id;
-	CheckState	state;			/* CHECK_RUNS: it can be checked */
-	bool		alone;			/* not with others at a time */
-	int			workers;		/* if alone */
-	Job			job;			/* a build */
+	bool		is_only;		/* the function checks only this index */
+	bool		waits;			/* out: check it with others at a time */
+	Job			job;			/* out, if it waits: a build */
+	char	   *name;			/* out */
+	CheckSlot	slot;
 } CheckPlan;
 
-/* CheckManyStep */
+/* Returns the number of workers for the check of an index alone. */
+static int
+plan_workers(const CheckPlan *plan, const CheckTarget *target)
+{
+	const CheckAll *all = plan->all;
+	int			workers = plan->is_only && all->is_given ? all->workers :
+		choose_workers(target->heap, target->index, all->workers);
+
+	return workers > 0 && all->is_given ? all->workers : workers;
+}
+
+/* CheckManyStep: check an index, unless workers would not pay. */
 static void
-plan_index(void *arg)
+check_index(void *arg)
 {
 	CheckPlan  *plan = arg;
-	const CheckAll *all = plan->all;
-	bool		with_rows = all->request.with_rows;
+	CheckSlot  *slot = &plan->slot;
+	CheckRequest request = plan->all->request;
 	CheckTarget target;
+	CheckState	state = checkone_open(slot->index_id, request.with_rows,
+									  &target);
+	bool		is_parallel;
+	instr_time	start;
 
-	plan->state = checkone_open(plan->index_id, with_rows, &target);
-	if (plan->state != CHECK_RUNS)
+	pg_atomic_write_u32(&slot->state, state);
+	if (state != CHECK_RUNS)
 		return;
-	size_job(&plan->job, false, target.heap, target.index);
-	if (planworkers_obstacle(target.heap,
-							 with_rows ? target.index : NULL) != NULL)
-		plan->alone = true;
+	INSTR_TIME_SET_CURRENT(start);
+	plan->name = pstrdup(RelationGetRelationName(target.index));
+	is_parallel = planworkers_obstacle(target.heap, request.with_rows ?
+									   target.index : NULL) == NULL;
+	if (is_parallel)
+		request.workers = plan_workers(plan, &target);
+	plan->waits = is_parallel && request.workers == 0 && !plan->is_only;
+	if (plan->waits)
+	{
+		size_job(&plan->job, false, target.heap, target.index);
+		pg_atomic_write_u32(&slot->state, CHECK_WAITS);
+	}
 	else
 	{
-		plan->workers = choose_workers(target.heap, target.index,
-									   all->workers);
-		plan->alone = plan->workers > 0;
-		if (plan->alone && all->is_given)
-			plan->workers = all->workers;
+		limit_by_memory(&request);
+		checkone_run(&target, &request, &slot->report);
+		pg_atomic_write_u32(&slot->state, CHECK_DONE);
 	}
 	checkone_close(&target);
+	slot->ms = pt_ms_since(start);
 }
+
+static Datum
+make_row(FunctionCallInfo fcinfo, const char *name, const CheckSlot *slot)
+{
+	const CheckReport *report = &slot->report;
+	TupleDesc	desc;
+	Datum		values[7 + NUM_CHECK_KINDS];
+	bool		isnull[lengthof(values)] = {0};
+	int			n = 0;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	values[n++] = CStringGetTextDatum(name);
+	values[n++] = Int64GetDatum(report->pages);
+	values[n++] = Int64GetDatum(report->tuples);
+	values[n++] = Int64GetDatum(check_problems(report));
+	for (int i = 0; i < NUM_CHECK_KINDS; i++)
+		values[n++] = Int64GetDatum(report->findings[i].count);
+	values[n++] = describe_faults(report);
+	values[n++] = Int32GetDatum(report->participants);
+	values[n++] = Float8GetDatum(pt_round(slot->ms));
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
+											 isnull));
+}
+
+/* Read the arguments after the first one.  Returns false if one is NULL. */
+static bool
+read_arguments(FunctionCallInfo fcinfo, CheckAll *all)
+{
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3))
+		return false;
+	all->request.with_rows = PG_GETARG_BOOL(1);
+	all->request.full = PG_GETARG_BOOL(3);
+	all->request.budget = (int64) maintenance_work_mem * 1024;
+	all->is_given = !PG_ARGISNULL(2);
+	all->workers = all->is_given ? PG_GETARG_INT32(2) :
+		planworkers_beside_others(max_parallel_maintenance_workers);
+	if (all->workers < 0 || all->workers > MAX_PARALLEL_WORKER_LIMIT)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of workers must be between 0 and %d",
+						MAX_PARALLEL_WORKER_LIMIT)));
+	return true;
+}
+
+Datum
+ptsort_check(PG_FUNCTION_ARGS)
+{
+	CheckAll	all = {0};
+	CheckPlan	plan = {.all = &all,.is_only = true};
+	CheckSlot  *slot = &plan.slot;
+
+	if (!read_arguments(fcinfo, &all))
+		PG_RETURN_NULL();
+	checkmany_slot(slot, PG_GETARG_OID(0));
+	check_index(&plan);
+	if (!checkone_exists(slot->index_id, pg_atomic_read_u32(&slot->state)))
+		PG_RETURN_NULL();		/* dropped meanwhile */
+	return make_row(fcinfo, plan.name, slot);
+}
+
+
+/*
+ * Many indexes
+ */
 
 /* Returns an array of one text: why an index was not checked. */
 static Datum
@@ -255,8 +265,7 @@ describe_state(const CheckSlot *slot, CheckState state)
 	else
 		line = psprintf("not checked: %s", checkone_reason(state, &sqlstate));
 	text = CStringGetTextDatum(line);
-	return PointerGetDatum(construct_array(&text, 1, TEXTOID, -1, false,
-										   TYPALIGN_INT));
+	return make_array(&text, 1);
 }
 
 /* Add the result of a check to the function's result. */
@@ -305,42 +314,28 @@ check_slots(CheckAll *all)
 static void
 check_next(CheckAll *all, Oid index_id)
 {
-	CheckPlan	plan = {.all = all,.index_id = index_id};
-	CheckRequest request = all->request;
-	CheckSlot	slot;
+	CheckPlan	plan = {.all = all};
 
-	checkmany_slot(&slot, index_id);
-	if (checkmany_guard(plan_index, &plan, &slot))
+	checkmany_slot(&plan.slot, index_id);
+	if (!checkmany_guard(check_index, &plan, &plan.slot) || !plan.waits)
 	{
-		if (plan.state == CHECK_RUNS && !plan.alone)
-		{
-			all->slots[all->n++] = slot;
-			cost_add(&all->cost, &plan.job);
-			if (all->n == all->capacity)
-			{
-				check_slots(all);
-				/* else the caches would grow with the number of indexes */
-				InvalidateSystemCaches();
-			}
-			return;
-		}
-		request.workers = plan.workers;
-		limit_by_memory(&request);
-		pg_atomic_write_u32(&slot.state, plan.state);
-		if (plan.state == CHECK_RUNS)
-			checkmany_alone(&slot, &request);
+		put_row(all, &plan.slot);
+		return;
 	}
-	put_row(all, &slot);
+	all->slots[all->n++] = plan.slot;
+	cost_add(&all->cost, &plan.job);
+	if (all->n == all->capacity)
+	{
+		check_slots(all);
+		/* else the caches would grow with the number of indexes */
+		InvalidateSystemCaches();
+	}
 }
 
 Datum
 ptsort_check_indexes(PG_FUNCTION_ARGS)
 {
-	CheckAll	all = {
-		.result = (ReturnSetInfo *) fcinfo->resultinfo,
-		.request.budget = (int64) maintenance_work_mem * 1024,
-		.workers = default_workers()
-	};
+	CheckAll	all = {.result = (ReturnSetInfo *) fcinfo->resultinfo};
 	MemoryContext context;
 	Datum	   *indexes;
 	bool	   *nulls;
@@ -348,16 +343,8 @@ ptsort_check_indexes(PG_FUNCTION_ARGS)
 	int64		most;
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3))
+	if (!read_arguments(fcinfo, &all))
 		return (Datum) 0;
-	all.request.with_rows = PG_GETARG_BOOL(1);
-	all.request.full = PG_GETARG_BOOL(3);
-	if (!PG_ARGISNULL(2))
-	{
-		all.is_given = true;
-		all.workers = PG_GETARG_INT32(2);
-		check_number(all.workers);
-	}
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), REGCLASSOID, sizeof(Oid), true,
 					  TYPALIGN_INT, &indexes, &nulls, &n);
 	most = Min(all.request.budget / 8, MaxAllocSize) / sizeof(CheckSlot);

@@ -89,14 +89,12 @@ static void
 put_table(Search *self, Oid index_id)
 {
 	CheckTarget target;
-	CheckState	state = checkone_open(index_id, CHECK_USES_TABLE, &target);
 	HeapScanTarget rows = {.callback = put_row,.state = self};
 	Snapshot	snapshot;
 
-	if (state == CHECK_IS_GONE)
+	if (!checkone_exists(index_id, checkone_open(index_id, CHECK_USES_TABLE,
+												 &target)))
 		return;
-	if (state != CHECK_RUNS)
-		checkone_refuse(index_id, state);
 	if (target.index->rd_rel->relkind == RELKIND_INDEX)
 	{
 		self->tables[self->ntables].heap =
@@ -252,14 +250,11 @@ ptsort_duplicates(PG_FUNCTION_ARGS)
 {
 	Oid			index_id = PG_GETARG_OID(0);
 	CheckTarget target;
-	CheckState	state;
 
 	InitMaterializedSRF(fcinfo, 0);
-	state = checkone_open(index_id, CHECK_USES_TABLE, &target);
-	if (state == CHECK_IS_GONE)
+	if (!checkone_exists(index_id, checkone_open(index_id, CHECK_USES_TABLE,
+												 &target)))
 		return (Datum) 0;		/* dropped meanwhile */
-	if (state != CHECK_RUNS)
-		checkone_refuse(index_id, state);
 	if (!target.index->rd_index->indisunique)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),

@@ -21,7 +21,7 @@
 #include "forecast/forecast.h"
 #include "funcapi.h"
 #include "function/forecaststatement.h"
-#include "gist/gistbuild.h"
+#include "gist/gist.h"
 #include "hook/hook.h"
 #include "miscadmin.h"
 #include "model/space.h"

@@ -3,9 +3,9 @@
  * internals.c
  *	  The internal functions and settings that ptsort's own tests use.
  *
- * See internals.h.  The tests are a separate library
- * that includes only public headers, like any other client.  This table gives
- * them access to internal functions.
+ * See internals.h.  The tests are a separate library that includes only public
+ * headers, like any other client.  This table gives them access to internal
+ * functions.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,11 +20,6 @@
 #include "tape/tapefile.h"
 #include "text/text_rank.h"
 #include "variant/variants.h"
-
-StaticAssertDecl((int) TEST_KEY_AUTO == (int) KEY_CLASS_AUTO &&
-				 (int) TEST_KEY_PREFIX == (int) KEY_CLASS_PREFIX &&
-				 (int) TEST_KEY_COMPARED == (int) KEY_CLASS_COMPARED,
-				 "the tests do not know the classes of keys");
 
 StaticAssertDecl(TEST_ENTRY_WORDS == KEY_ENTRY_WORDS &&
 				 TEST_KEY_TUPLE_SIZE == KEY_TUPLE_SIZE,
@@ -97,21 +92,7 @@ ptsort_internals(void)
 {
 	static const PtSortInternals internals = {
 		.size = sizeof(PtSortInternals),
-		.settings = {
-			.key_class = &ptsort_debug.key_class,
-			.trust_collations = &ptsort_debug.trust_collations,
-			.collation_rules = &ptsort_debug.collation_rules,
-			.spill_entries = &ptsort_debug.spill_entries,
-			.merge_order = &ptsort_debug.merge_order,
-			.slices = &ptsort_debug.slices,
-			.learn_tuples = &ptsort_debug.learn_tuples,
-			.leader_participates = &ptsort_debug.leader_participates,
-			.server_pages = &ptsort_debug.server_pages,
-			.all_workers = &ptsort_debug.all_workers,
-			.sample_rows = &ptsort_debug.sample_rows,
-			.free_kilobytes = &ptsort_debug.free_kilobytes,
-			.warn_after_ms = &ptsort_debug.warn_after_ms
-		},
+		.settings = &ptsort_debug,
 		.key_index = key_index,
 		.key_operators = key_operators,
 		.key_facts = key_facts,

@@ -13,6 +13,7 @@
 #ifndef PTSORT_INTERNALS_H
 #define PTSORT_INTERNALS_H
 
+#include "debug.h"
 #include "ptsort_variant.h"
 #include "storage/sharedfileset.h"
 
@@ -28,32 +29,6 @@
 /* A temporary file: a TapeFile of src/tape/tape.h. */
 typedef struct TapeFile PtSortTestFile;
 
-/* Classes of keys.  src/debug.h has other names for them. */
-typedef enum TestKeyClass
-{
-	TEST_KEY_AUTO,
-	TEST_KEY_PREFIX,
-	TEST_KEY_COMPARED
-} TestKeyClass;
-
-/* The variables of src/debug.h, which documents each one. */
-typedef struct TestSettings
-{
-	int		   *key_class;		/* enum TestKeyClass */
-	bool	   *trust_collations;
-	int		   *collation_rules;
-	int		   *spill_entries;
-	int		   *merge_order;
-	int		   *slices;
-	int		   *learn_tuples;
-	bool	   *leader_participates;
-	bool	   *server_pages;
-	bool	   *all_workers;
-	int		   *sample_rows;
-	int		   *free_kilobytes;
-	int		   *warn_after_ms;
-} TestSettings;
-
 /* Properties of a key (src/key/key.h) */
 typedef struct TestKeyFacts
 {
@@ -67,7 +42,7 @@ typedef struct PtSortInternals
 {
 	Size		size;			/* sizeof(PtSortInternals) */
 
-	TestSettings settings;
+	DebugSettings *settings;	/* src/debug.h */
 
 	/* src/key/key.h */
 	struct PtSortKey *(*key_index) (Relation index);

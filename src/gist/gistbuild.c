@@ -9,8 +9,7 @@
 
 #include "access/gist_private.h"
 #include "debug.h"
-#include "gist/gistbuild.h"
-#include "gist/gistload.h"
+#include "gist/gist.h"
 #include "sort/tuplesort.h"
 #include "team/build.h"
 #include "util.h"

@@ -22,7 +22,7 @@
 #include "catalog/pg_statistic_ext.h"
 #include "catalog/pg_type.h"
 #include "debug.h"
-#include "gist/gistbuild.h"
+#include "gist/gist.h"
 #include "hook/hook.h"
 #include "miscadmin.h"
 #include "model/size.h"
@@ -259,7 +259,7 @@ may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 static bool
 will_follow(Relation heap, Oid index_oid)
 {
-	return utility_reindexes() || is_repacked(heap) ||
+	return utility_kind() == UTILITY_REINDEXES || is_repacked(heap) ||
 		ReindexIsProcessingIndex(index_oid);
 }
 
@@ -344,7 +344,8 @@ build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)
 			request.ncandidates = open_candidates(heap, index, original,
 												  candidates);
 			/* builds after a table rewrite do not check uniqueness */
-			request.check_unique = !utility_rewrites() || is_repacked(heap);
+			request.check_unique = utility_kind() != UTILITY_REWRITES ||
+				is_repacked(heap);
 		}
 		planworkers_limit(&request, heap, index, index);
 	}

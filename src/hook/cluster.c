@@ -6,11 +6,10 @@
  * The server creates a transient table, copies the rows into it by calling the
  * old table's rd_tableam->relation_copy_for_cluster, and swaps the files of the
  * two tables.  The relrewrite of the transient table is the OID of the old
- * table.  When the server creates the transient table, the object access hook
+ * table.  When the server creates the transient table, cluster_new_table()
  * points rd_tableam in the old table's relcache entry at a copy of heap's
- * routine with ptsort's function.  The hook redirects the pointer only in
- * CLUSTER, REPACK and VACUUM: other statements fill transient tables in their
- * own way.
+ * routine with ptsort's function.  It redirects the pointer only in CLUSTER,
+ * REPACK and VACUUM: other statements fill transient tables in their own way.
  *
  * ptsort's function first restores the pointer.  If an invalidation arrives
  * before the call, the entry loses the pointer, the server copies the table,
@@ -23,19 +22,14 @@
  */
 #include "compat.h"
 
-#include "access/heapam.h"
 #include "access/tableam.h"
-#include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/catalog.h"
-#include "catalog/index.h"
-#include "catalog/objectaccess.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "copy/copy.h"
 #include "debug.h"
 #include "hook/hook.h"
-#include "miscadmin.h"
 #include "model/size.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
@@ -48,8 +42,6 @@ static TableAmRoutine heap_routine;
 
 /* The table whose relcache entry points at heap_routine, or InvalidOid. */
 static Oid	redirected = InvalidOid;
-
-static object_access_hook_type prev_object_access = NULL;
 
 
 /* Log that the server does a copy, and why. */
@@ -149,25 +141,13 @@ redirect_copy(Oid table)
 	RelationClose(old_heap);
 }
 
-static void
-cluster_object_access(ObjectAccessType access, Oid classId, Oid objectId,
-					  int subId, void *arg)
+void
+cluster_new_table(Relation rel)
 {
-	if (prev_object_access)
-		prev_object_access(access, classId, objectId, subId, arg);
-
-	if (access == OAT_POST_CREATE && classId == RelationRelationId &&
-		subId == 0 && utility_rewrites() && IsNormalProcessingMode())
-	{
-		Relation	rel = RelationIdGetRelation(objectId);
-
-		if (!RelationIsValid(rel))
-			return;
-		if (rel->rd_rel->relkind == RELKIND_RELATION &&
-			OidIsValid(rel->rd_rel->relrewrite))
-			redirect_copy(rel->rd_rel->relrewrite);
-		RelationClose(rel);
-	}
+	if (utility_kind() == UTILITY_REWRITES &&
+		rel->rd_rel->relkind == RELKIND_RELATION &&
+		OidIsValid(rel->rd_rel->relrewrite))
+		redirect_copy(rel->rd_rel->relrewrite);
 }
 
 /* Before a commit, log the copy if the server did it instead of ptsort. */
@@ -199,8 +179,6 @@ cluster_subxact(SubXactEvent event, SubTransactionId mySubid,
 void
 cluster_init(void)
 {
-	prev_object_access = object_access_hook;
-	object_access_hook = cluster_object_access;
 	RegisterXactCallback(cluster_xact, NULL);
 	RegisterSubXactCallback(cluster_subxact, NULL);
 }

@@ -23,6 +23,9 @@ extern void utility_init(void);
 extern void redirect_init(void);
 extern void cluster_init(void);
 
+/* The hook for new relations calls cluster_new_table. */
+extern void cluster_new_table(Relation rel);
+
 /* cluster_why_not returns the reason to leave a copy to the server, or NULL. */
 extern const char *cluster_why_not(Relation old_heap, Relation index);
 
@@ -44,17 +47,17 @@ extern int	utility_take_workers(List **options);
  */
 extern bool utility_is_ours(const char *access_method);
 
-/* utility_runs returns true if a statement that may build indexes runs. */
-extern bool utility_runs(void);
+/* utility_kind returns the kind of the running statement. */
+typedef enum UtilityKind
+{
+	UTILITY_NONE,				/* no statement that may build indexes */
+	UTILITY_BUILDS,
+	UTILITY_REINDEXES,			/* REINDEX of tables, not of one index; the
+								 * builds of CONCURRENTLY do not ask */
+	UTILITY_REWRITES			/* CLUSTER, REPACK or VACUUM */
+}			UtilityKind;
 
-/*
- * utility_reindexes returns true if the running statement is a REINDEX of
- * tables, not of one index.  It also returns true for REINDEX CONCURRENTLY, but
- * the builds of that statement do not call it.  utility_rewrites returns true
- * if the running statement may copy tables: CLUSTER, REPACK or VACUUM.
- */
-extern bool utility_reindexes(void);
-extern bool utility_rewrites(void);
+extern UtilityKind utility_kind(void);
 
 /*
  * planworkers_request returns a request for a build of this index, or for

@@ -34,11 +34,9 @@
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/objectaccess.h"
-#include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "hook/hook.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/sinval.h"
 #include "utils/inval.h"
@@ -126,21 +124,15 @@ expect_build(Oid index_oid)
  * constraint.
  */
 static void
-redirect_new_index(Oid relid)
+redirect_new_index(Relation index)
 {
-	Relation	rel = RelationIdGetRelation(relid);
-
-	if (!RelationIsValid(rel))
+	if (ambuild_of_server(index) == NULL)
 		return;
-	if (ambuild_of_server(rel) != NULL)
-	{
-		if (rel->rd_indam == NULL)
-			CommandCounterIncrement();
-		redirect_build(rel);
-		if (is_concurrent(rel) && utility_runs())
-			expect_build(relid);
-	}
-	RelationClose(rel);
+	if (index->rd_indam == NULL)
+		CommandCounterIncrement();
+	redirect_build(index);
+	if (is_concurrent(index) && utility_kind() != UTILITY_NONE)
+		expect_build(RelationGetRelid(index));
 }
 
 static void
@@ -153,7 +145,15 @@ ptsort_object_access(ObjectAccessType access, Oid classId, Oid objectId,
 	if (access == OAT_POST_CREATE && classId == RelationRelationId &&
 		subId == 0 && objectId >= FirstNormalObjectId &&
 		IsNormalProcessingMode())
-		redirect_new_index(objectId);
+	{
+		Relation	rel = RelationIdGetRelation(objectId);
+
+		if (!RelationIsValid(rel))
+			return;
+		redirect_new_index(rel);
+		cluster_new_table(rel);
+		RelationClose(rel);
+	}
 }
 
 

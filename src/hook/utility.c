@@ -28,7 +28,7 @@
 #include "commands/defrem.h"
 #include "hook/hook.h"
 #include "postmaster/bgworker_internals.h"
-#include "query/sortreport.h"
+#include "query/sortnode.h"
 #include "tcop/utility.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -52,8 +52,7 @@ typedef struct StmtContext
 	struct StmtContext *outer;
 	int			index_workers;	/* request of CREATE INDEX, or -1 */
 	List	   *constraints;	/* ConstraintRequests of ALTER TABLE */
-	bool		rewrites;
-	bool		reindexes;
+	UtilityKind kind;
 } StmtContext;
 
 static StmtContext *current_stmt = NULL;
@@ -223,12 +222,12 @@ init_context(Node *node, StmtContext *stmt)
 			visit_alter_table((AlterTableStmt *) node, stmt);
 			return true;
 		case T_ReindexStmt:
-			stmt->reindexes =
-				((ReindexStmt *) node)->kind != REINDEX_OBJECT_INDEX;
+			if (((ReindexStmt *) node)->kind != REINDEX_OBJECT_INDEX)
+				stmt->kind = UTILITY_REINDEXES;
 			return true;
 		case T_RepackStmt:
 		case T_VacuumStmt:
-			stmt->rewrites = true;
+			stmt->kind = UTILITY_REWRITES;
 			return true;
 		case T_RefreshMatViewStmt:
 			return true;
@@ -254,7 +253,11 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 					  ParamListInfo params, QueryEnvironment *queryEnv,
 					  DestReceiver *dest, QueryCompletion *qc)
 {
-	StmtContext stmt = {.outer = current_stmt,.index_workers = -1};
+	StmtContext stmt = {
+		.outer = current_stmt,
+		.index_workers = -1,
+		.kind = UTILITY_BUILDS
+	};
 
 	/* the next execution of a cached plan needs the options in the tree */
 	PlannedStmt *const ours = readOnlyTree &&
@@ -357,24 +360,11 @@ utility_workers(Relation index)
 	return current_stmt->index_workers;
 }
 
-bool
-utility_runs(void)
+UtilityKind
+utility_kind(void)
 {
-	return current_stmt != NULL;
+	return current_stmt == NULL ? UTILITY_NONE : current_stmt->kind;
 }
-
-bool
-utility_reindexes(void)
-{
-	return current_stmt != NULL && current_stmt->reindexes;
-}
-
-bool
-utility_rewrites(void)
-{
-	return current_stmt != NULL && current_stmt->rewrites;
-}
-
 
 void
 utility_init(void)

@@ -319,8 +319,9 @@ ascending_words(PtSortKey *key, Datum value, uint64 *words)
 		words[0] = key_pack_word(word->kind, value);
 }
 
-void
-key_value_words(PtSortKey *key, Datum value, bool isnull, uint64 *words)
+/* Make the words of a key that is not packed, or the packed word. */
+static void
+value_words(PtSortKey *key, Datum value, bool isnull, uint64 *words)
 {
 	const SortKeyWord *word = &key->word;
 	uint64		reverse = word->reverse ? PG_UINT64_MAX : 0;
@@ -351,12 +352,12 @@ key_words(PtSortKey *key, const Datum *values, const bool *isnull,
 
 		/* make a packed word even if it carries no information */
 		if (key->word.nwords > 0)
-			key_value_words(key, values[column], isnull[column], word);
+			value_words(key, values[column], isnull[column], word);
 		key_pack_encode(&key->pack, values, isnull, word[0], key->nwords,
 						words);
 	}
 	else
-		key_value_words(key, values[column], isnull[column], words);
+		value_words(key, values[column], isnull[column], words);
 }
 
 bool

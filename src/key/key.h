@@ -93,13 +93,6 @@ extern void key_words(PtSortKey *key, const Datum *values,
 					  const bool *isnull, uint64 *words);
 
 /*
- * key_value_words is key_words for a key that is not packed and whose words
- * come from the first column only.
- */
-extern void key_value_words(PtSortKey *key, Datum value, bool isnull,
-							uint64 *words);
-
-/*
  * key_decided_columns returns the number of leading columns that are certainly
  * equal in tuples with equal words.  A comparison of these tuples can skip the
  * columns.

@@ -28,9 +28,6 @@
  */
 #include "compat.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "debug.h"
 #include "memory/memsort.h"
 #include "memory/radix.h"
@@ -52,51 +49,9 @@
 
 /*
  * Up to MUCH_MEMORY bytes of entries get scratch of equal size, if there is
- * room.  An array or chunk of at least MUCH_MEMORY bytes gets large pages.
- * Only a chunk for a single tuple is larger than MUCH_MEMORY, because
- * populate() takes time for all pages of a chunk, even if few tuples follow.
+ * room.  Only a chunk for a single tuple is larger than MUCH_MEMORY.
  */
 #define MUCH_MEMORY		(4 * 1024 * 1024)
-
-/*
- * Advise the kernel about memory.  A block that has its own mapping must remain
- * one mapping; otherwise the C library would grow the block by copying instead
- * of remapping.  So advise() includes the pages at both ends of the memory.
- */
-pg_attribute_unused() static void
-advise(void *start, Size size, int advice)
-{
-	uintptr_t	page = getpagesize();
-	uintptr_t	from = TYPEALIGN_DOWN(page, (uintptr_t) start);
-	uintptr_t	to = TYPEALIGN(page, (uintptr_t) start + size);
-
-	(void) madvise((void *) from, to - from, advice);
-}
-
-/*
- * Ask for large pages.  The kernel clears a large page faster than the same
- * memory in small pages.  The radix sort writes all over the array of entries,
- * and the caller reads sorted tuples all over the chunks: with small pages, the
- * processor would need a page table walk for nearly every address.
- */
-static void
-want_large_pages(void *start, Size size)
-{
-#ifdef MADV_HUGEPAGE
-	if (size >= MUCH_MEMORY)
-		advise(start, size, MADV_HUGEPAGE);
-#endif
-}
-
-/* Get all pages of a chunk at once, to avoid a fault for each page. */
-static void
-populate(void *start, Size size)
-{
-#ifdef MADV_POPULATE_WRITE
-	if (size > MIN_CHUNK)
-		advise(start, size, MADV_POPULATE_WRITE);
-#endif
-}
 
 /* Returns the size of n entries in bytes. */
 static Size
@@ -190,7 +145,6 @@ resize_entries(MemSort *ms, int64 room)
 	Size		size = room * entry_cost(ms);
 
 	ms->entries = repalloc_huge(ms->entries, size);
-	want_large_pages(ms->entries, size);
 	ms->room = room;
 	note_peak(ms, 0);
 }
@@ -244,8 +198,6 @@ add_chunk(MemSort *ms, Size size)
 	}
 	chunk = &ms->chunks[ms->nchunks];
 	chunk->start = MemoryContextAllocHuge(ms->context, size);
-	want_large_pages(chunk->start, size);
-	populate(chunk->start, size);
 	chunk->size = size;
 	ms->nchunks++;
 	ms->chunk_bytes += size;

@@ -38,8 +38,6 @@
 #include "nodes/nodeFuncs.h"
 #include "order/sortextras.h"
 #include "query/sortnode.h"
-#include "query/sortreport.h"
-#include "sort/learning.h"
 #include "sort/tuplesort.h"
 #include "text/text_rank.h"
 #include "utils/guc.h"

@@ -9,7 +9,7 @@
 #include "compat.h"
 
 #include "miscadmin.h"
-#include "query/sortreport.h"
+#include "query/sortnode.h"
 
 bool		ptsort_log_sort = false;
 

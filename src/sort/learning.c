@@ -23,7 +23,6 @@
 #include "key/key.h"
 #include "memory/tiesort.h"
 #include "miscadmin.h"
-#include "sort/learning.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
 #include "text/text_model.h"

@@ -16,6 +16,7 @@
 #include "stamp.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
+#include "tape/tapefile.h"
 #include "text/text_rank.h"
 #include "utils/wait_event.h"
 
@@ -407,12 +408,10 @@ shared_publish_learned(PtSortShared *shared, const StringInfoData *learned)
 	fault_point("shared: publish learned");
 	if (learned->len > 0)
 	{
-		BufFile    *file = BufFileCreateFileSet(&shared->fileset.fs,
-												LEARNED_FILE);
+		TapeFile   *file = tapefile_open(&shared->fileset, LEARNED_FILE, true);
 
-		BufFileWrite(file, learned->data, learned->len);
-		BufFileExportFileSet(file);
-		BufFileClose(file);
+		tapefile_write(file, learned->data, learned->len, 0);
+		tapefile_close(file);
 	}
 	SpinLockAcquire(&shared->mutex);
 	shared->state.published = true;
@@ -431,23 +430,18 @@ void
 shared_read_learned(PtSortShared *shared, StringInfo result)
 {
 	int			length;
-	BufFile    *file;
+	TapeFile   *file;
 
 	fault_point("shared: wait for learning");
 	shared_wait_for(shared, is_published, shared, NULL);
 	length = look(shared).learned;
 	if (length == 0)
 		return;
-	file = BufFileOpenFileSet(&shared->fileset.fs, LEARNED_FILE, O_RDONLY,
-							  false);
-	if (length != BufFileSize(file))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("shared sort-key model is truncated")));
+	file = tapefile_open(&shared->fileset, LEARNED_FILE, false);
 	result->data = palloc(length);
-	BufFileReadExact(file, result->data, length);
+	tapefile_read(file, result->data, length, 0);
 	result->len = length;
-	BufFileClose(file);
+	tapefile_close(file);
 }
 
 SharedFileSet *

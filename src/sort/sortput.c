@@ -14,7 +14,6 @@
 #include "compat.h"
 
 #include "key/key.h"
-#include "sort/learning.h"
 #include "sort/tuplesort.h"
 #include "util.h"
 #include "utils/memutils.h"
@@ -176,8 +175,7 @@ write_run(PtSort *sort)
 	uint64	   *first = copy_edge(sort, 0);
 	Run		   *run;
 
-	if (!sort->run_is_open ||
-		!splice_comes_before(&sort->order, sort->open_run.run->last, first))
+	if (!sort_continues_run(sort, first))
 	{
 		close_run(sort);
 		sort_begin_run(sort, &sort->open_run);
@@ -412,7 +410,7 @@ sort_end_runs(PtSort *sort)
 	sort_note_memory(sort);
 	memsort_free(sort->memsort);
 	sort->memsort = NULL;
-	/* no reader can read spliced runs backward */
+	/* no reader can read joined runs backward */
 	if (!sort->options.random_access)
-		sort->nruns = splice_runs(&sort->order, sort->runs, sort->nruns);
+		sort_join_runs(sort);
 }

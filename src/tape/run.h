@@ -14,7 +14,7 @@
  * run_current returns the position in the current record's frame.)
  *
  * Zero bytes in place of a frame's header mean that the next frame begins at
- * the start of the next block (see splice.c).
+ * the start of the next block (see tape_append).
  *
  * A run's sparse index has samples (words and position of a record) at equal
  * distances.  slices.c uses the samples to cut the final merge.  The index is
@@ -143,24 +143,6 @@ extern void run_end_read(RunReader *reader);
 extern void run_limit(RunReader *reader, int64 from, int64 to);
 extern bool run_next(RunReader *reader);
 extern bool run_previous(RunReader *reader, bool step);
-
-/*
- * splice_runs joins runs of this process if the last tuple of one run comes
- * before the first tuple of the other run.  Returns the number of runs that
- * remain in the array.  A run without copies of its first and last tuples stays
- * unchanged.  No reader can read spliced runs backward.
- *
- * In a stable sort, splice_runs joins only neighbours, to keep the order of the
- * runs, so more runs may remain.
- */
-extern int	splice_runs(SortOrder *order, Run **runs, int nruns);
-
-/*
- * splice_comes_before: true if a run with this last tuple comes before a run
- * with this first tuple; false if either tuple is NULL.
- */
-extern bool splice_comes_before(SortOrder *order, const uint64 *last,
-								const uint64 *first);
 
 /*
  * run_next_inline is run_next for entries of nwords words and an inline image;

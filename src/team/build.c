@@ -18,7 +18,6 @@
 #include "access/genam.h"
 #include "access/nbtree.h"		/* names of the phases in the progress view */
 #include "access/table.h"
-#include "catalog/index.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "pgstat.h"

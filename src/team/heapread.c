@@ -31,7 +31,6 @@
 #include "compat.h"
 
 #include "access/syncscan.h"
-#include "executor/instrument.h"
 #include "limit/pace.h"
 #include "miscadmin.h"
 #include "pgstat.h"

@@ -55,23 +55,15 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-/* FixedValue: an indexed column that is at a known offset in heap tuples. */
-typedef struct FixedValue
-{
-	int16		value;			/* number of the value in the index */
-	int16		len;
-	bool		byval;
-	uint32		offset;			/* from t_hoff, in a tuple without NULLs */
-} FixedValue;
-
-/* WalkColumn: a column of the table, with the data for stepping over it. */
-typedef struct WalkColumn
+/* ScanColumn: a column of the table, with the data for stepping over it. */
+typedef struct ScanColumn
 {
 	int16		value;			/* number of the value in the index, or -1 */
 	int16		len;
 	bool		byval;
 	char		align;
-} WalkColumn;
+	uint32		offset;			/* from t_hoff; see fixed_values */
+}			ScanColumn;
 
 /*
  * HeapColumns: a plan to extract an index's values from a tuple.  A slot
@@ -84,11 +76,11 @@ typedef struct HeapColumns
 {
 	TupleDesc	desc;
 	int			ncolumns;
-	WalkColumn *columns;
+	ScanColumn *columns;
 	int			nfixed;
 	uint32		fixed_end;		/* end of the nfixed-th column, from t_hoff */
 	int			nfixed_values;
-	FixedValue	fixed_values[INDEX_MAX_KEYS];
+	ScanColumn	fixed_values[INDEX_MAX_KEYS];	/* indexed fixed columns */
 
 	/* approximate offset of the values in the tuple, for prefetching */
 	uint32		reach;
@@ -127,20 +119,14 @@ plan_fixed_part(HeapColumns *plan)
 
 	for (int i = 0; i < plan->ncolumns; i++)
 	{
-		const WalkColumn *column = &plan->columns[i];
+		ScanColumn *column = &plan->columns[i];
 
 		if (column->len <= 0)
 			break;
 		offset = att_align_nominal(offset, column->align);
+		column->offset = offset;
 		if (column->value >= 0)
-		{
-			FixedValue *fixed = &plan->fixed_values[plan->nfixed_values++];
-
-			fixed->value = column->value;
-			fixed->len = column->len;
-			fixed->byval = column->byval;
-			fixed->offset = offset;
-		}
+			plan->fixed_values[plan->nfixed_values++] = *column;
 		offset += column->len;
 		plan->nfixed = i + 1;
 		plan->fixed_end = offset;
@@ -162,7 +148,7 @@ plan_columns(HeapColumns *plan, TupleDesc desc,
 	for (int i = 0; i < index_info->ii_NumIndexAttrs; i++)
 		plan->ncolumns = Max(plan->ncolumns,
 							 index_info->ii_IndexAttrNumbers[i]);
-	plan->columns = palloc(plan->ncolumns * sizeof(WalkColumn));
+	plan->columns = palloc0(plan->ncolumns * sizeof(ScanColumn));
 	for (int i = 0; i < plan->ncolumns; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
@@ -174,7 +160,7 @@ plan_columns(HeapColumns *plan, TupleDesc desc,
 	}
 	for (int i = 0; i < index_info->ii_NumIndexAttrs; i++)
 	{
-		WalkColumn *column =
+		ScanColumn *column =
 			&plan->columns[index_info->ii_IndexAttrNumbers[i] - 1];
 
 		if (column->value >= 0)
@@ -201,7 +187,7 @@ walk_columns(const HeapColumns *plan, HeapTupleHeader tuple, int from,
 
 	for (i = from; i < natts; i++)
 	{
-		const WalkColumn *column = &plan->columns[i];
+		const		ScanColumn *column = &plan->columns[i];
 
 		if (has_nulls && att_isnull(i, tuple->t_bits))
 		{
@@ -252,7 +238,7 @@ take_columns(const HeapColumns *plan, HeapTupleHeader tuple,
 
 		for (int i = 0; i < plan->nfixed_values; i++)
 		{
-			const FixedValue *fixed = &plan->fixed_values[i];
+			const		ScanColumn *fixed = &plan->fixed_values[i];
 
 			values[fixed->value] = fetch_att(data + fixed->offset,
 											 fixed->byval, fixed->len);

@@ -21,7 +21,6 @@
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/pathnode.h"
-#include "optimizer/plancat.h"
 #include "team/build.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"

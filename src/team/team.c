@@ -3,11 +3,6 @@
  * team.c
  *	  The processes that sort together; see team.h.
  *
- * Every participant's first sort has the role PTSORT_WORKER.  A second sort
- * reads the runs of all participants.  If the participants read slices, each
- * has a second sort, in the role PTSORT_SLICE_LEADER or, in a worker,
- * PTSORT_SLICE.  Otherwise only the leader has one, in the role PTSORT_LEADER.
- *
  * This file uses no locks and does not wait: the sort waits for runs, and the
  * server's functions wait for the end of the workers (see TeamSlot).
  *

@@ -29,9 +29,8 @@
  * Second, each pass reads the elements' weights, and compares what it reads.
  * Which elements a pass reads, in which order and how often, depends on the
  * elements' directions and on whether an element has weights at all.  Both are
- * in the image, for each element and pass.  (text_pass.c describes two oddities
- * of strcoll() that depend on the directions of neighbours.  What they do does
- * not matter here; it matters that they read nothing else.)
+ * in the image, for each element and pass.  (The two oddities of strcoll() in
+ * text_pass.c read nothing else.)
  *
  * A pass compares weights byte by byte.  The image requires that all weights
  * of all passes are encoded like characters in UTF-8, so that no weight is a
@@ -68,17 +67,16 @@
  */
 #include "compat.h"
 
-#include "common/cryptohash.h"
 #include "common/pg_prng.h"
 #include "common/sha2.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "text/text_digest.h"
 #include "text/text_icu.h"
 #include "text/text_rank.h"
 #include "text/text_table.h"
+#include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/varlena.h"
@@ -98,82 +96,53 @@
 #define LIBC_IMAGE		IMAGE_FORMAT " libc"
 #define ICU_IMAGE		IMAGE_FORMAT " icu"
 
-/* Image: the hash of what was put so far, and what is to be hashed. */
-typedef struct Image
-{
-	pg_cryptohash_ctx *hash;
-	StringInfoData data;
-} Image;
-
-static void
-image_check(int status)
-{
-	if (status < 0)
-		elog(ERROR, "could not compute the digest of a collation");
-}
-
-static void
-image_flush(Image *image)
-{
-	image_check(pg_cryptohash_update(image->hash, (uint8 *) image->data.data,
-									 image->data.len));
-	resetStringInfo(&image->data);
-}
-
 /* Add a number to the image; in all byte orders it is the same. */
 static void
-image_put(Image *image, uint32 number)
+image_put(StringInfo image, uint32 number)
 {
-	pq_sendint32(&image->data, number);
-	if (image->data.len >= BLCKSZ)
-	{
-		CHECK_FOR_INTERRUPTS();
-		image_flush(image);
-	}
+	CHECK_FOR_INTERRUPTS();
+	pq_sendint32(image, number);
 }
 
 /* Add bytes and their length to the image. */
 static void
-image_put_bytes(Image *image, const void *bytes, int length)
+image_put_bytes(StringInfo image, const void *bytes, int length)
 {
 	image_put(image, length);
-	appendBinaryStringInfo(&image->data, bytes, length);
+	appendBinaryStringInfo(image, bytes, length);
 }
 
 /* Add a string, or NULL, to the image. */
 static void
-image_put_string(Image *image, const char *string)
+image_put_string(StringInfo image, const char *string)
 {
 	image_put(image, string != NULL);
 	if (string != NULL)
 		image_put_bytes(image, string, strlen(string));
 }
 
+/* Begin the image: a bytea, whose header image_digest sets. */
 static void
-image_begin(Image *image, const char *name)
+image_begin(StringInfo image, const char *name)
 {
-	image->hash = pg_cryptohash_create(PG_SHA256);
-	if (image->hash == NULL)
-		elog(ERROR, "could not compute the digest of a collation");
-	image_check(pg_cryptohash_init(image->hash));
-	initStringInfo(&image->data);
+	initStringInfo(image);
+	appendStringInfoSpaces(image, VARHDRSZ);
 	image_put_string(image, name);
 }
 
-/* Returns the palloc'd digest of the image, and frees the image. */
+/* Returns the palloc'd digest of the image. */
 static char *
-image_end(Image *image)
+image_digest(StringInfo image)
 {
-	uint8		hash[PG_SHA256_DIGEST_LENGTH];
 	StringInfoData result;
+	bytea	   *hash;
 
-	image_flush(image);
-	image_check(pg_cryptohash_final(image->hash, hash, sizeof(hash)));
-	pg_cryptohash_free(image->hash);
-	pfree(image->data.data);
+	SET_VARSIZE(image->data, image->len);
+	hash = DatumGetByteaPP(DirectFunctionCall1(sha256_bytea,
+											   PointerGetDatum(image->data)));
 	initStringInfo(&result);
 	for (int i = 0; i < DIGEST_BYTES; i++)
-		appendStringInfo(&result, "%02x", hash[i]);
+		appendStringInfo(&result, "%02x", (uint8) VARDATA_ANY(hash)[i]);
 	return result.data;
 }
 
@@ -345,7 +314,7 @@ rank_weights(const ElementList *list, int pass)
 
 /* Put a pass into the image.  Returns false if a weight is not well-formed. */
 static bool
-put_pass(Image *image, const ElementList *list, int pass)
+put_pass(StringInfo image, const ElementList *list, int pass)
 {
 	const CollateTables *tables = list->tables;
 	uint32	   *ranks = rank_weights(list, pass);
@@ -373,9 +342,7 @@ put_pass(Image *image, const ElementList *list, int pass)
 static char *
 digest_elements(const ElementList *list)
 {
-	Image		image;
-	char	   *digest;
-	bool		proved = true;
+	StringInfoData image;
 
 	image_begin(&image, LIBC_IMAGE);
 	image_put(&image, list->tables->npasses);
@@ -383,10 +350,10 @@ digest_elements(const ElementList *list)
 	for (int i = 0; i < list->n; i++)
 		image_put_bytes(&image, list->bytes.data + list->elements[i].at,
 						list->elements[i].length);
-	for (int pass = 0; proved && pass < (int) list->tables->npasses; pass++)
-		proved = put_pass(&image, list, pass);
-	digest = image_end(&image);
-	return proved ? digest : NULL;
+	for (int pass = 0; pass < (int) list->tables->npasses; pass++)
+		if (!put_pass(&image, list, pass))
+			return NULL;
+	return image_digest(&image);
 }
 
 
@@ -490,46 +457,40 @@ any_element(Trial *trial)
 						 Min(kind->found, TRIAL_SIZE)];
 }
 
-/* Set the bytes of a string of elements. */
 static void
-set_bytes(const Trial *trial, TrialString *string)
+append_element(const Trial *trial, TrialString *string, const Element *element)
 {
-	string->length = 0;
-	for (int i = 0; i < string->n; i++)
-	{
-		const Element *element = string->elements[i];
-
-		memcpy(string->bytes + string->length,
-			   trial->list->bytes.data + element->at, element->length);
-		string->length += element->length;
-	}
+	string->elements[string->n++] = element;
+	memcpy(string->bytes + string->length,
+		   trial->list->bytes.data + element->at, element->length);
+	string->length += element->length;
 	string->bytes[string->length] = '\0';
 }
 
 static void
 make_string(Trial *trial, TrialString *string)
 {
-	string->n = pg_prng_uint32(&trial->state) % (TRIAL_SIZE + 1);
-	for (int i = 0; i < string->n; i++)
-		string->elements[i] = any_element(trial);
-	set_bytes(trial, string);
+	int			n = pg_prng_uint32(&trial->state) % (TRIAL_SIZE + 1);
+
+	memset(string, 0, sizeof(*string));
+	while (string->n < n)
+		append_element(trial, string, any_element(trial));
 }
 
 /* Make a variant: add, remove and replace some elements of a string. */
 static void
 vary_string(Trial *trial, const TrialString *string, TrialString *variant)
 {
-	variant->n = 0;
+	memset(variant, 0, sizeof(*variant));
 	for (int i = 0; i < string->n; i++)
 	{
 		uint32		number = pg_prng_uint32(&trial->state) % 16;
 
 		if (number < 2)
-			variant->elements[variant->n++] = any_element(trial);
+			append_element(trial, variant, any_element(trial));
 		if (number != 1 && number != 2)
-			variant->elements[variant->n++] = string->elements[i];
+			append_element(trial, variant, string->elements[i]);
 	}
-	set_bytes(trial, variant);
 }
 
 /* True if the tables and the collation agree on pairs of strings. */
@@ -572,10 +533,10 @@ agrees_on_elements(const TextRanks *ranks, const ElementList *list,
 static char *
 digest_bytes(void)
 {
-	Image		image;
+	StringInfoData image;
 
 	image_begin(&image, BYTES_IMAGE);
-	return image_end(&image);
+	return image_digest(&image);
 }
 
 static char *
@@ -602,7 +563,7 @@ digest_icu(Oid collation)
 	char	   *locale = text_icu_locale(collation, &rules);
 	char	   *version = locale == NULL ? NULL :
 		get_collation_actual_version(COLLPROVIDER_ICU, locale);
-	Image		image;
+	StringInfoData image;
 
 	if (version == NULL)
 		return NULL;
@@ -612,7 +573,7 @@ digest_icu(Oid collation)
 	image_put_string(&image, version);
 	image_put_string(&image, rules);
 	image_put(&image, get_collation_isdeterministic(collation));
-	return image_end(&image);
+	return image_digest(&image);
 }
 
 /*

@@ -21,6 +21,7 @@
 
 #include "access/detoast.h"
 #include "access/genam.h"
+#include "access/tupmacs.h"
 #include "catalog/index.h"
 #include "executor/executor.h"
 #include "utils/memutils.h"
@@ -33,9 +34,6 @@
 
 /* Marks a recently dead tuple while it is in a sort for a unique index. */
 #define DEAD_BIT		INDEX_AM_RESERVED_BIT
-
-/* Maximum size of a tuple of one short varlena. */
-#define SHORT_TUPLE		MAXALIGN(sizeof(IndexTupleData) + VARATT_SHORT_MAX)
 
 typedef struct IndexSort
 {
@@ -52,8 +50,6 @@ typedef struct IndexSort
 								 * large */
 	bool		postponed;		/* the sort postponed an error */
 	bool		exact;			/* images are inline */
-	bool		only_varlena;	/* a tuple is one varlena, and the key makes
-								 * words from the value; see put_short */
 	PtSortKey  *key;
 	SortSupport support;
 	int			nwords;
@@ -318,13 +314,10 @@ make_state(Relation heap, Relation index, PtSortKey *key)
 	state->string_attno = key->string_column + 1;
 	state->support = key->support;
 	state->nwords = key->nwords;
-	state->only_varlena = state->desc->natts == 1 &&
-		TupleDescAttr(state->desc, 0)->attlen == -1 &&
-		key->nwords > 0 && key->pack.nfields == 0;
 	state->put_context = AllocSetContextCreate(CurrentMemoryContext,
 											   "ptsort put",
 											   ALLOCSET_SMALL_SIZES);
-	/* variant_form_small and key_pack_tuple never write beyond the scratch */
+	/* form_small and key_pack_tuple never write beyond the scratch */
 	StaticAssertStmt(KEY_TUPLE_SIZE <= VARIANT_FORM_ROOM,
 					 "an exact key's tuple must fit the scratch");
 	state->scratch = palloc0(VARIANT_FORM_ROOM);
@@ -422,33 +415,75 @@ set_tid(const IndexSort *state, IndexTuple tuple, ItemPointer tid, bool alive)
 }
 
 /*
- * Put a tuple of one short varlena, without converting the value.  Returns
- * false and puts nothing if the value is not a short varlena, or if memory has
- * no room for the tuple.
+ * Advance to the next multiple of an attribute's alignment, and zero the gap.
+ * Writes a whole word of zeros: for fewer bytes gcc would call memset().
  */
-static inline bool
-put_short(IndexSort *state, PtSort *sort, ItemPointer tid, Datum value,
-		  bool alive)
+static inline char *
+align(char *at, char attalign)
 {
-	const struct varlena *string =
-		(const struct varlena *) DatumGetPointer(value);
-	IndexTuple	tuple;
-	Size		aligned;
-	uint64		words[KEY_ENTRY_WORDS];
+	memset(at, 0, MAXIMUM_ALIGNOF);
+	return (char *) att_align_nominal((uintptr_t) at, attalign);
+}
 
-	if (!VARATT_IS_SHORT(string) || VARATT_IS_EXTERNAL(string))
-		return false;
-	tuple = sort_next_place(sort, SHORT_TUPLE);
-	if (tuple == NULL)
-		return false;
-	aligned = MAXALIGN(sizeof(IndexTupleData) + VARSIZE_SHORT(string));
-	/* zero the last word first: the padding after the value stays zero */
-	memset((char *) tuple + aligned - MAXIMUM_ALIGNOF, 0, MAXIMUM_ALIGNOF);
-	pt_copy(tuple + 1, string, VARSIZE_SHORT(string));
-	tuple->t_info = INDEX_VAR_MASK | aligned;
-	set_tid(state, tuple, tid, alive);
-	key_value_words(state->key, value, false, words);
-	sort_add_next(sort, aligned, words);
+/* Store a value of fixed length.  Returns the value's end. */
+static inline char *
+store_fixed(Form_pg_attribute att, char *at, Datum value)
+{
+	at = align(at, att->attalign);
+	if (att->attbyval)
+		store_att_byval(at, value, att->attlen);
+	else
+		memcpy(at, DatumGetPointer(value), att->attlen);
+	return at + att->attlen;
+}
+
+/*
+ * index_form_tuple() for small values: it allocates nothing and visits each
+ * value once, not three times (to fetch or decompress it, to find its size, and
+ * to store it).  The layout equals heap_fill_tuple()'s.  Writes the tuple
+ * without its TID to 'target', which is MAXALIGNed, and may overwrite
+ * VARIANT_FORM_ROOM bytes there.  Returns false if a value is null or too long
+ * for a short varlena, or if the tuple would be too large.
+ */
+static bool
+form_small(TupleDesc desc, const Datum *values, const bool *isnull,
+		   IndexTuple target)
+{
+	char	   *at = (char *) target + MAXALIGN(sizeof(IndexTupleData));
+	char	   *end = (char *) target + INDEX_SIZE_MASK - MAXIMUM_ALIGNOF;
+	uint16		infomask = 0;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		const struct varlena *value =
+			(const struct varlena *) DatumGetPointer(values[i]);
+		Size		size;
+
+		if (isnull[i] || att->attlen < -1)
+			return false;
+		if (att->attlen > 0)
+		{
+			if (end - at < att->attlen + MAXIMUM_ALIGNOF)
+				return false;
+			at = store_fixed(att, at, values[i]);
+			continue;
+		}
+		size = variant_short_size(att, value);
+		if (size == 0 || end - at < (ptrdiff_t) size)
+			return false;
+		if (VARATT_IS_SHORT(value))
+			pt_copy(at, value, size);
+		else
+		{
+			SET_VARSIZE_SHORT(at, size);
+			pt_copy(at + VARHDRSZ_SHORT, VARDATA(value), size - VARHDRSZ_SHORT);
+		}
+		at += size;
+		infomask = INDEX_VAR_MASK;
+	}
+	at = align(at, TYPALIGN_DOUBLE);
+	target->t_info = infomask | (at - (char *) target);
 	return true;
 }
 
@@ -461,7 +496,7 @@ put_formed(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
 	IndexTuple	tuple = place != NULL ? place : state->scratch;
 	uint64		words[KEY_ENTRY_WORDS];
 
-	if (!variant_form_small(state->desc, values, isnull, tuple))
+	if (!form_small(state->desc, values, isnull, tuple))
 	{
 		if (state->postpone &&
 			may_be_too_large(state->desc, values, isnull))
@@ -506,9 +541,7 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 		return;
 	}
 	old = MemoryContextSwitchTo(state->put_context);
-	if (!state->only_varlena || isnull[0] ||
-		!put_short(state, sort, tid, values[0], alive))
-		put_formed(state, sort, tid, values, isnull, alive);
+	put_formed(state, sort, tid, values, isnull, alive);
 	MemoryContextSwitchTo(old);
 	/* usually there is nothing to reset, so test before the call */
 	if (unlikely(!state->put_context->isReset ||

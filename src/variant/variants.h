@@ -125,15 +125,7 @@ variant_short_size(Form_pg_attribute att, const struct varlena *value)
 	return 0;
 }
 
-/*
- * variant_form_small is index_form_tuple() for small tuples of any access
- * method.  It writes the tuple to 'target', and does not set the TID.  'target'
- * is MAXALIGNed, and the function may overwrite VARIANT_FORM_ROOM bytes there.
- * Returns false if a value is null or too long for a short varlena, or if the
- * tuple would be too large.
- */
+/* Size of a buffer for any index tuple. */
 #define VARIANT_FORM_ROOM	(INDEX_SIZE_MASK + 1)
-extern bool variant_form_small(TupleDesc desc, const Datum *values,
-							   const bool *isnull, IndexTuple target);
 
 #endif							/* PTSORT_VARIANTS_H */

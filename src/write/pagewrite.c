@@ -65,7 +65,6 @@ pagewrite_init_shared(PageFileShared *shared, Relation rel, int nparticipants)
 	shared->nparticipants = nparticipants;
 	pg_atomic_init_u64(&shared->nblocks, 0);
 	pg_atomic_init_u32(&shared->size, 0);
-	pg_atomic_init_u64(&shared->returned, 0);
 	pg_atomic_init_u64(&shared->tuples, 0);
 }
 
@@ -153,28 +152,6 @@ grow_file(PageWriter *writer, BlockNumber end)
 	UnlockRelationForExtension(writer->index, ExclusiveLock);
 }
 
-static const PageChunk no_blocks = {0, 0};
-
-/* Exchange a chunk for shared->returned.  Either chunk may be empty. */
-static PageChunk
-exchange_returned(PageFileShared *shared, PageChunk chunk)
-{
-	uint64		old;
-
-	old = pg_atomic_exchange_u64(&shared->returned,
-								 ((uint64) chunk.next << 32) | chunk.end);
-	chunk.next = (BlockNumber) (old >> 32);
-	chunk.end = (BlockNumber) old;
-	return chunk;
-}
-
-void
-pagewrite_return_chunk(PageWriter *writer)
-{
-	if (writer->chunk.next < writer->chunk.end)
-		writer->chunk = exchange_returned(writer->shared, writer->chunk);
-}
-
 /*
  * Get a chunk of blocks.  The 64-bit counter cannot overflow, even if all other
  * participants add to it before this process's error reaches them.
@@ -186,12 +163,6 @@ get_chunk(PageWriter *writer)
 	uint32		size;
 	uint64		end;
 
-	if (pg_atomic_read_u64(&shared->returned) != 0)
-	{
-		writer->chunk = exchange_returned(shared, no_blocks);
-		if (writer->chunk.next < writer->chunk.end)
-			return;
-	}
 	end = pg_atomic_read_u64(&shared->nblocks);
 	size = Min(writer->to_come, end) / CHUNK_PART /
 		(uint32) shared->nparticipants;
@@ -472,7 +443,6 @@ pagewrite_take_over(PageWriter *writer, PageChunk *chunks, int nchunks)
 			pg_atomic_exchange_u64(&shared->nblocks,
 								   Max(writer->eof, 1));
 		chunks[nchunks++].end = writer->eof;
-		chunks[nchunks++] = exchange_returned(shared, no_blocks);
 	}
 	qsort(chunks, nchunks, sizeof(PageChunk), compare_chunks);
 	writer->spare = chunks;

@@ -27,10 +27,9 @@
  * block towards the end.  To estimate the blocks still to come, participants
  * use the leaves that they filled and the number of tuples not loaded yet.  The
  * file grows ahead only by the blocks that the fullest possible leaves would
- * take.  A participant that ends early returns its unused blocks.
- * pagewrite_take_over() makes the leader the only writer and gives it the
- * left-over blocks.  Upper levels use these blocks first.  The leader turns the
- * rest, rarely more than a few blocks, into deleted pages in the free space
+ * take.  pagewrite_take_over() makes the leader the only writer and gives it
+ * the left-over blocks.  Upper levels use these blocks first.  The leader turns
+ * the rest, rarely more than a few blocks, into deleted pages in the free space
  * map.
  *
  *-------------------------------------------------------------------------
@@ -64,7 +63,6 @@ typedef struct PageFileShared
 	pg_atomic_uint64 nblocks;	/* number of blocks that participants took */
 	pg_atomic_uint32 size;		/* file size in blocks, if there are several
 								 * writers; set under the extension lock */
-	pg_atomic_uint64 returned;	/* a returned chunk, or 0 */
 	pg_atomic_uint64 tuples;	/* tuples that all participants reported */
 } PageFileShared;
 
@@ -141,13 +139,6 @@ pagewrite_needs_chunk(const PageWriter *writer)
 extern BlockNumber pagewrite_get_block(PageWriter *writer);
 
 /*
- * pagewrite_return_chunk makes the rest of the writer's chunk available to
- * other participants.  In exchange, the writer may get another chunk, which
- * the caller must pass to pagewrite_take_over().
- */
-extern void pagewrite_return_chunk(PageWriter *writer);
-
-/*
  * pagewrite_page takes ownership of a finished page and writes it to block
  * 'blkno', now or later.
  */
@@ -172,7 +163,7 @@ extern void pagewrite_flush(PageWriter *writer);
  * pagewrite_take_over makes 'writer' the only writer.  After all other writers
  * ended, call it with the left-over chunks.  pagewrite_get_block() then uses
  * these chunks first.  pagewrite_take_over sorts 'chunks'.  This array must
- * outlive the writer and have room for two more chunks.
+ * outlive the writer and have room for one more chunk.
  */
 extern void pagewrite_take_over(PageWriter *writer, PageChunk *chunks,
 								int nchunks);

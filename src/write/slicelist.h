@@ -13,26 +13,27 @@
 #define PTSORT_SLICELIST_H
 
 #include "access/itup.h"
-#include "storage/buffile.h"
 #include "storage/sharedfileset.h"
 
+typedef struct SliceList SliceList;
+
 /*
- * slicelist_create and slicelist_open return the list of a slice, in the
- * current memory context, for writing or for reading.  A reader closes it with
- * BufFileClose().
+ * slicelist_open returns a slice's list in the current memory context: a new
+ * list for writing or, if 'create' is false, a complete list for reading.
  */
-extern BufFile *slicelist_create(SharedFileSet *fileset, int slice);
-extern BufFile *slicelist_open(SharedFileSet *fileset, int slice);
+extern SliceList * slicelist_open(SharedFileSet *fileset, int slice,
+								  bool create);
 
-extern void slicelist_append(BufFile *list, IndexTuple tuple);
+extern void slicelist_append(SliceList * list, IndexTuple downlink);
 
-/* slicelist_export ends the list, so that the leader can open it. */
-extern void slicelist_export(BufFile *list);
+/* slicelist_end completes and closes a list, so that the leader can read it. */
+extern void slicelist_end(SliceList * list);
 
 /*
  * slicelist_next copies the next downlink to 'downlink', which has room for any
  * tuple, or returns false at the end of the list.
  */
-extern bool slicelist_next(BufFile *list, IndexTuple downlink);
+extern bool slicelist_next(SliceList * list, IndexTuple downlink);
+extern void slicelist_close(SliceList * list);
 
 #endif							/* PTSORT_SLICELIST_H */

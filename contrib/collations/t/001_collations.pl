@@ -1,5 +1,4 @@
-# The scripts that compare the collations of machines, and that make the rows
-# about released C libraries.
+# The script that compares the collations of machines.
 #
 # Needs no assertions: t/044_collation_digests.pl has the same digests
 use strict;
@@ -12,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $dir = $FindBin::RealBin =~ s{/[^/]+$}{}r;
-my ($collations, $known) = ("$dir/collations.py", "$dir/known.py");
+my $collations = "$dir/collations.py";
 my $files = PostgreSQL::Test::Utils::tempdir();
 plan skip_all => 'no python3' if system('python3 --version >/dev/null 2>&1') != 0;
 
@@ -121,42 +120,5 @@ fails_with(qr/is not from "collations.py digests"/, 'another file', $collations,
 fails_with(qr/could not read .*absent/, 'no file', $collations, 'compare', $before, "$files/absent");
 fails_with(qr/usage:/, 'one file', $collations, 'compare', $before);
 fails_with(qr/usage:/, 'no command', $collations);
-
-# Rows about releases
-splice @two, 2, 1, 'collation libc bb_BB 2.0 b';
-$after = file_of('two', @two);
-fails_with(qr/has collations of 0 versions/, 'no version', $known, file_of('icu', 'format f'));
-fails_with(qr/two files have the same release/, 'twice', $known, $before, $before);
-fails_with(qr/--characters bb_BB/, 'characters are missing', $known, $before,
-	file_of('bb', 'format f', 'collation libc bb_BB 2.0 bb'));
-my $statements = <<'EOF';
-INSERT INTO ptsort_known_digests (release, locale, digest)
-SELECT r.release, l.locale, k.digest
-FROM (VALUES
-	('f', '1.0 2.0', 'C'),
-	('a', '1.0 2.0', 'aa_AA'),
-	('b', '1.0 2.0', 'bb_BB'),
-	('c', '1.0', 'cc_CC'),
-	('cc', '2.0', 'cc_CC'),
-	('d', '2.0', 'dd_DD'),
-	('e', '1.0', 'ee_EE')
-	) AS k (digest, releases, locales),
-	pg_catalog.string_to_table(k.releases, ' ') AS r (release),
-	pg_catalog.string_to_table(k.locales, ' ') AS l (locale);
-
-INSERT INTO ptsort_known_changes (digest_before, digest_after, characters, examples) VALUES
-	('c', 'cc',
-		3, 'a < b, c < d, \u0101 < U+1F600'),
-	('cc', 'c',
-		3, 'b < a, d < c, U+1F600 < \u0101');
-EOF
-($status, $out, $err) = run_script($known, $after, $before);
-is("$status$err", '0', 'rows');
-is($out, $statements, '... which');
-append_to_file("$files/script.sql", "first\n-- BEGIN here\nold\n-- END\nlast\n");
-($status, $out, $err) = run_script($known, '--into', "$files/script.sql", $before, $after);
-is("$status$out$err", '0', 'into a script');
-is(slurp_file("$files/script.sql"), "first\n-- BEGIN here\n$statements-- END\nlast\n", '... in its place');
-fails_with(qr/must have one line/, 'another script', $known, '--into', $before, $before, $after);
 
 done_testing();

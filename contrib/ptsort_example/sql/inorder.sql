@@ -57,28 +57,30 @@ BEGIN READ ONLY;
 SELECT copy_in_order('rows_n', 'copy');
 ROLLBACK;
 
--- Tables for which an INSERT does more than store values.
-CREATE TABLE narrow (name varchar(3), n int);
+-- Tables for which an INSERT does more than store values, and tables with row
+-- security
 CREATE TABLE wide (name varchar(9), n int);
 INSERT INTO wide VALUES ('too long', 1);
 CREATE INDEX wide_n ON wide (n);
-SELECT copy_in_order('wide_n', 'narrow');
+CREATE TABLE narrow (name varchar(3), n int);
 CREATE TABLE generated (name varchar(9), n int GENERATED ALWAYS AS (length(name)) STORED);
-SELECT copy_in_order('wide_n', 'generated');
 CREATE TABLE parts (name varchar(9), n int) PARTITION BY LIST (n);
 CREATE TABLE part PARTITION OF parts FOR VALUES IN (2);
-SELECT copy_in_order('wide_n', 'part');
 CREATE TABLE secured (name varchar(9), n int);
 ALTER TABLE secured ENABLE ROW LEVEL SECURITY;
-SELECT copy_in_order('wide_n', 'secured');
 CREATE TABLE checked (name varchar(9), n int CHECK (n > 1));
-SELECT copy_in_order('wide_n', 'checked');
-ALTER TABLE wide ENABLE ROW LEVEL SECURITY;
 CREATE TABLE plain (name varchar(9), n int);
-SELECT copy_in_order('wide_n', 'plain');
-ALTER TABLE wide DISABLE ROW LEVEL SECURITY;
+CREATE FUNCTION copy_of_wide(target regclass) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN copy_in_order('wide_n', target);
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLERRM;
+END $$;
+SELECT copy_of_wide(target) FROM unnest('{narrow,generated,part,secured,checked,plain}'::regclass[]) target;
+ALTER TABLE wide ENABLE ROW LEVEL SECURITY;
 SELECT copy_in_order('wide_n', 'plain');
 TABLE plain;
+DROP FUNCTION copy_of_wide;
 DROP TABLE narrow, wide, generated, parts, secured, checked, plain;
 DROP FUNCTION copied;
 DROP TABLE rows, copy;

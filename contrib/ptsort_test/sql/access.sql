@@ -1,26 +1,15 @@
 -- Random access: compares the results of rescans, backward reads, marks and
 -- restores with those of a cursor over the sorted array.
-CREATE FUNCTION access(merge_order int, spill_entries int, variant text, index regclass, n int,
-	OUT tuples int8, OUT runs int8)
-LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('ptsort_test.merge_order', merge_order::text, true);
-	PERFORM set_config('ptsort_test.spill_entries', spill_entries::text, true);
-	SELECT s.tuples, s.runs INTO tuples, runs
-	FROM ptsort_test_sort(variant, index, n, random_access => true,
-						  null_every => 20, distinct_keys => n / 2) s;
-END $$;
-
 -- Sorts in memory, with one run, with runs that one merge can read, and with
 -- runs that need several merges.
-SELECT variant, n, merge_order, spill, a.tuples,
-	   CASE WHEN n >= 500 THEN a.runs > 1 END AS runs
+SELECT n, merge_order, spill, count(*) AS variants, min(a.tuples) AS tuples,
+	   CASE WHEN n >= 500 THEN min(a.runs) > 1 END AS runs
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 (VALUES (0, 0, 0), (1, 0, 0), (2, 0, 0), (500, 0, 0),
 			 (0, 0, 10), (1, 0, 1), (2, 0, 1), (500, 0, 100), (500, 2, 10),
 			 (20000, 0, 0)) v (n, merge_order, spill),
-	 access(merge_order, spill, variant, 'shape_text_i', n) a
-ORDER BY 1, 2, 3, 4;
+	 forced_sort(variant, 'shape_text_i', n, random_access => true, null_every => 20, distinct_keys => n / 2, merge_order => merge_order, spill => spill) a
+GROUP BY n, merge_order, spill ORDER BY n, merge_order, spill;
 
 -- Tuples larger than a block, larger than a buffer, and larger than the budget.
 SELECT width, s.tuples

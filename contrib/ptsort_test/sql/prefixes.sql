@@ -31,6 +31,5 @@ SELECT * FROM try('text COLLATE "en_US.utf8"');
 RESET ptsort.use_collation_tables;
 
 -- Sorts of values skip prefixes as well.
-SELECT ptsort_test_array(array_agg(k), '<(text,text)') = array_agg(k ORDER BY k) AS same
-FROM (SELECT 'https://www.example.com/' || translate(md5(i::text), 'ef', '-/') COLLATE "en_US.utf8" AS k
-	  FROM generate_series(1, 5000) i) s;
+SELECT tuples FROM ptsort_test_model('SELECT ''https://www.example.com/'' || translate(md5(i::text), ''ef'', ''-/'') COLLATE "en_US.utf8"
+	FROM generate_series(1, 5000) i ORDER BY 1', 'datum');

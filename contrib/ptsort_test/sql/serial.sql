@@ -2,44 +2,34 @@
 
 -- Sorts every shape and variant in 1 MB; the result equals the result of qsort.
 -- "runs" proves that the larger sorts used temporary files.
-SELECT variant, index, n, s.tuples = n AS complete, s.runs > 1 AS runs
+SELECT variant, n, s.runs > 1 AS runs, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 unnest('{shape_int8_i,shape_int4_i,shape_text_i,shape_icu_i,shape_default_i,shape_numeric_i,shape_name_i,
 			  shape_bytea_i,shape_uuid_i,shape_float8_i,shape_bool_i,shape_own_i}'::regclass[]) index,
 	 unnest('{300,70000}'::int[]) n,
 	 ptsort_test_sort(variant, index, n, null_every => 11, width => 40) s
 WHERE n < 1000 OR index::text IN ('shape_int8_i', 'shape_int4_i', 'shape_text_i', 'shape_numeric_i')
-ORDER BY 1, 2, 3;
+GROUP BY variant, n, s.runs > 1 ORDER BY variant COLLATE "C", n, runs;
 
 -- Zero, one and two tuples.
-SELECT variant, n, s.tuples, s.runs, s.temp_bytes
+SELECT n, count(*) AS variants, max(s.tuples) AS tuples, max(s.runs) AS runs, max(s.temp_bytes) AS temp_bytes
 FROM unnest('{datum,tuple,index}'::text[]) variant, generate_series(0, 2) n,
 	 ptsort_test_sort(variant, 'shape_int4_i', n) s
-ORDER BY 1, 2;
+GROUP BY n ORDER BY n;
 
 -- Every budget, merge order and run length must return the same tuples in the
 -- same order.  Tuples with equal keys are in the order of their bytes.
-CREATE FUNCTION checksum(merge_order int, spill_entries int, variant text, index regclass,
-	n int, budget_kb int, pattern text, distinct_keys int, OUT checksum int8, OUT runs int8)
-LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('ptsort_test.merge_order', merge_order::text, true);
-	PERFORM set_config('ptsort_test.spill_entries', spill_entries::text, true);
-	SELECT s.checksum, s.runs INTO checksum, runs
-	FROM ptsort_test_sort(variant, index, n, budget_kb, pattern => pattern,
-						  distinct_keys => distinct_keys, null_every => 50) s;
-END $$;
-SELECT variant, index, count(*) AS sorts, count(DISTINCT (pattern, keys)) AS inputs,
-	   count(DISTINCT (pattern, keys, s.checksum)) AS results,
-	   min(s.runs) AS least_runs, max(s.runs) > 50 AS many_runs
-FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 unnest('{shape_int8_i,shape_text_i}'::regclass[]) index,
-	 unnest('{random,ascending,descending,permuted}'::text[]) pattern,
-	 unnest('{0,5,1}'::int[]) keys,
-	 (VALUES (0, 0, 65536), (0, 0, 1), (2, 29, 1024), (3, 100, 1024), (0, 17, 1024)) o (merge_order, spill, kb),
-	 checksum(merge_order, spill, variant, index, 1500, kb, pattern, keys) s
-GROUP BY variant, index
-ORDER BY variant COLLATE "C", index::text COLLATE "C";
+SELECT variant, sorts, inputs, results, many_runs, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
+FROM (SELECT variant, index, count(*) AS sorts, count(DISTINCT (pattern, keys)) AS inputs,
+		   count(DISTINCT (pattern, keys, s.checksum)) AS results, max(s.runs) > 50 AS many_runs
+	FROM unnest('{datum,tuple,index}'::text[]) variant,
+		 unnest('{shape_int8_i,shape_text_i}'::regclass[]) index,
+		 unnest('{random,ascending,descending,permuted}'::text[]) pattern,
+		 unnest('{0,5,1}'::int[]) keys,
+		 (VALUES (0, 0, 65536), (0, 0, 1), (2, 29, 1024), (3, 100, 1024), (0, 17, 1024)) o (merge_order, spill, kb),
+		 forced_sort(variant, index, 1500, kb, pattern => pattern, distinct_keys => keys, null_every => 50, merge_order => merge_order, spill => spill) s
+	GROUP BY variant, index) r
+GROUP BY variant, sorts, inputs, results, many_runs ORDER BY variant COLLATE "C";
 
 -- Large tuples, from some kilobytes to many megabytes.
 SELECT n, width, s.tuples, s.runs > 1 AS runs,
@@ -80,20 +70,14 @@ SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, pattern => 'perm
 -- comparison for each pair of neighbours.  (One more comparison finds the
 -- direction, and at most five comparisons find that there are more than three
 -- keys.)
-CREATE FUNCTION presorted(variant text, pattern text, n int, OUT more int8)
-LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('ptsort_test.key_class', 'compared', true);
-	SELECT s.comparisons - (n - 1) INTO more
-	FROM ptsort_test_sort(variant, 'shape_int8_i', n, 65536, pattern => pattern) s;
-END $$;
-SELECT variant, pattern, n, more BETWEEN 0 AND 6 AS once
+SELECT s.comparisons - (n - 1) BETWEEN 0 AND 6 AS once, count(*) AS sorts
 FROM unnest('{datum,tuple}'::text[]) variant, unnest('{ascending,descending}'::text[]) pattern,
-	 unnest('{100,4096,30000}'::int[]) n, presorted(variant, pattern, n)
-ORDER BY variant COLLATE "C", pattern COLLATE "C", n;
+	 unnest('{100,4096,30000}'::int[]) n,
+	 forced_sort(variant, 'shape_int8_i', n, 65536, pattern => pattern, class => 'compared') s
+GROUP BY once;
 
 -- Merges of large tuples also stay within the budget: each reader holds a frame (a
 -- part of the reader's run) and a copy of one tuple.
-SELECT width, runs > 10 AS merged, peak_memory < 1.01 * 1024 * 1024 AS within_budget
+SELECT count(*) AS widths, bool_and(runs > 10) AS merged, max(width) FILTER (WHERE peak_memory >= 1.01 * 1024 * 1024) AS too_large
 FROM unnest('{400,1000,3000,6000,9000,20000}'::int[]) width,
 	ptsort_test_sort('tuple', 'shape_int8_i', 20000000 / width, width => width);

@@ -1,59 +1,33 @@
--- All participants merge: several processes take slices of one sort, and the
--- leader reads the slices in order of their numbers.
-
--- Whatever the number of processes, and whether or not the leader takes part, the
--- sort returns the same tuples in the same order as the serial sort.
-SET ptsort_test.slices = 8;
-SELECT variant, index, count(*) AS sorts, count(DISTINCT s.checksum) AS results
-FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 unnest('{shape_int8_i,shape_text_i,shape_numeric_i,shape_default_i,shape_own_i,shape_bool_i}'::regclass[]) index,
-	 (VALUES (0, true), (1, true), (2, false), (3, true), (4, false)) p (workers, leader),
-	 ptsort_test_sort(variant, index, 3000, workers => workers, leader_takes_part => leader,
-					  null_every => 30, distinct_keys => 300, slices => true) s
-GROUP BY variant, index
-ORDER BY variant COLLATE "C", index::text COLLATE "C";
+-- What only slices have: their number, sizes and borders.  parallel.sql runs the
+-- same sorts in slices and as a stream.
 
 -- Any number of slices, even more slices than tuples.  Borders also lie between
 -- equal keys, but not between equal datums.
-CREATE FUNCTION slices_cut(variant text, slices int, n int, distinct_keys int,
-	OUT filled bigint, OUT checksum bigint)
-LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('ptsort_test.slices', slices::text, true);
-	SELECT s.filled_slices, s.checksum INTO filled, checksum
-	FROM ptsort_test_sort(variant, 'shape_int4_i', n, workers => 3, slices => true, width => 300,
-						  distinct_keys => distinct_keys) s;
-END $$;
-SELECT variant, n, distinct_keys, count(DISTINCT c.checksum) AS results,
-	bool_and(c.filled BETWEEN least(n, 1) AND least(slices, n)) AS in_range,
-	max(c.filled) > 2 AS cut
+SELECT n, distinct_keys, count(DISTINCT (variant, c.checksum)) AS results,
+	bool_and(c.filled_slices BETWEEN least(n, 1) AND least(slices, n)) AS in_range,
+	string_agg(DISTINCT variant, ', ') FILTER (WHERE c.filled_slices > 2) AS cut
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 (VALUES (2000, 0), (2000, 2), (2000, 1), (20, 0), (1, 0), (0, 0)) p (n, distinct_keys),
-	 generate_series(1, 16) slices, slices_cut(variant, slices, n, distinct_keys) c
+	 generate_series(1, 16) slices,
+	 forced_sort(variant, 'shape_int4_i', n, workers => 3, distinct_keys => distinct_keys, width => 300, slices => true, nslices => slices) c
 WHERE slices IN (1, 16) OR (n = 2000 AND distinct_keys = 2)
-GROUP BY variant, n, distinct_keys
-ORDER BY variant COLLATE "C", n DESC, distinct_keys;
+GROUP BY n, distinct_keys
+ORDER BY n DESC, distinct_keys;
 
+SET ptsort_test.slices = 8;
 -- The numbers of tuples in the slices differ by at most 10 %.  Tests keys that are
 -- all different, few different keys and one key, and participants with unequal
 -- shares.
-SELECT variant, index, distinct_keys, pattern, shares, s.filled_slices,
-	s.largest_slice <= 1.1 * s.smallest_slice AS equal
+SELECT variant, distinct_keys, pattern, shares, s.filled_slices, s.largest_slice <= 1.1 * s.smallest_slice AS equal,
+	string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
 FROM unnest('{shape_int8_i,shape_text_i}'::regclass[]) index,
 	 (VALUES ('index', 0, 'random', '1,1,1'), ('index', 0, 'random', '1,10,3'), ('index', 3, 'random', '1,1,1'),
 		('index', 1, 'random', '1,1,1'), ('index', 0, 'ascending', '1,1,1'), ('index', 0, 'permuted', '3,1,0'),
 		('tuple', 40, 'random', '1,2,3')) p (variant, distinct_keys, pattern, shares),
 	 ptsort_test_sort(variant, index, 60000, budget_kb => 4096, workers => 2, distinct_keys => distinct_keys, pattern => pattern,
 		slices => true, shares => string_to_array(shares, ',')::int[]) s
-ORDER BY index::text COLLATE "C", variant COLLATE "C", distinct_keys, pattern COLLATE "C", shares COLLATE "C";
-
--- Some participants, or all participants, have no tuples.
-SELECT variant, shares, n, s.tuples
-FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 unnest(ARRAY['1,0,0', '0,0,1', '0,1,1', '1,100,1']) shares, unnest('{5000,1,0}'::int[]) n,
-	 ptsort_test_sort(variant, 'shape_int8_i', n, workers => 2, slices => true,
-					  shares => string_to_array(shares, ',')::int[]) s
-ORDER BY variant COLLATE "C", shares COLLATE "C", n;
+GROUP BY 1, 2, 3, 4, 5, 6
+ORDER BY variant COLLATE "C", distinct_keys, pattern COLLATE "C", shares COLLATE "C", s.filled_slices;
 
 -- Fewer workers than requested, and no workers.
 SET max_parallel_workers = 1;
@@ -63,46 +37,21 @@ SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_in
 	leader_takes_part => false);
 RESET max_parallel_workers;
 
--- Several sorts in one segment; pre-sorted shares, whose runs do not overlap.
-SELECT variant, s.tuples
-FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 ptsort_test_sort(variant, 'shape_int4_i', 5000, workers => 2, sorts => 3, slices => true) s;
-SELECT pattern, s.tuples, s.filled_slices > 1 AS cut
-FROM unnest('{ascending,descending}'::text[]) pattern,
-	 ptsort_test_sort('index', 'shape_int8_i', 20000, workers => 2, pattern => pattern, slices => true) s;
-
--- Each participant spills; participants merge many runs into one run.
-SET ptsort_test.spill_entries = 50;
-SET ptsort_test.merge_order = 2;
-SELECT variant, s.tuples, s.filled_slices > 1 AS cut
-FROM unnest('{datum,tuple,index}'::text[]) variant,
-	 ptsort_test_sort(variant, 'shape_text_i', 5000, workers => 2, slices => true) s;
-RESET ptsort_test.spill_entries;
-RESET ptsort_test.merge_order;
-
 -- The smallest budget, with data that does not fit in memory: wide tuples, and tuples
 -- that are larger than the budget.
 SELECT variant, s.tuples, s.data_bytes > 10 * 1024 * 1024 AS more, s.filled_slices > 1 AS cut
 FROM unnest('{tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int4_i', 6000, budget_kb => 0, workers => 3, width => 2000,
 					  distinct_keys => 50, slices => true) s;
-SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('tuple', 'shape_int8_i', 9, workers => 2, width => 3000000,
-	slices => true);
 
 -- ptsort makes only one slice for 100 tuples.
 RESET ptsort_test.slices;
-SELECT variant, s.tuples, s.filled_slices
+SELECT count(*) AS variants, min(s.tuples) AS tuples, max(s.filled_slices) AS slices
 FROM unnest('{datum,tuple,index}'::text[]) variant,
 	 ptsort_test_sort(variant, 'shape_int8_i', 100, workers => 2, slices => true) s;
 
--- Unique sorts without duplicates, then with a duplicate that only the merge can
--- find.  Then a feature that slices lack: random access.
+-- Slices lack random access.
 \set VERBOSITY terse
-SET ptsort_test.slices = 8;
-SELECT tuples, filled_slices > 1 AS cut FROM ptsort_test_sort('index', 'shape_int8_i', 5000, workers => 2, pattern => 'permuted',
-	is_unique => true, slices => true);
-SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 2, workers => 1, pattern => 'permuted',
-	distinct_keys => 1, is_unique => true, slices => true);
 SELECT ptsort_test_sort('tuple', 'shape_int8_i', 10, workers => 1, slices => true, random_access => true);
 -- A serial sort is one slice, whether it reads from memory, from runs, or from one
 -- run with random access.
@@ -113,4 +62,3 @@ FROM (VALUES (0, false), (10, false), (20000, false), (20000, true)) v (n, rando
 SELECT tuples FROM ptsort_test_sort('index', 'shape_int8_i', 1000, workers => 2, slices => true);
 SELECT ptsort_test_temp_files();
 RESET ptsort_test.slices;
-DROP FUNCTION slices_cut;

@@ -1,5 +1,4 @@
--- Sorts of heap tuples in all roles.  server.sql compares sorts of heap tuples with
--- the server's sorts.
+-- Sorts of heap tuples in all roles.
 CREATE TABLE shape_expression (k int8, k2 text, k3 int4, pad text);
 CREATE INDEX shape_expression_i ON shape_expression ((k % 100), upper(k2) DESC, k3);
 CREATE VIEW shapes AS
@@ -8,45 +7,35 @@ FROM unnest('{shape_int8_i,shape_int4_i,shape_text_i,shape_icu_i,shape_default_i
 
 -- Serial sorts (from memory and from runs), parallel sorts that the leader merges,
 -- and sorts in slices must all return the same tuples in the same order.
-CREATE FUNCTION results(v text, i regclass, n int, nulls int,
-	OUT sorts int, OUT results int, OUT memory int, OUT slices int)
-LANGUAGE sql
-BEGIN ATOMIC
-	SELECT count(*), count(DISTINCT s.checksum), count(*) FILTER (WHERE s.runs = 0 AND p.budget > 0), count(*) FILTER (WHERE s.filled_slices > 1)
-	FROM (VALUES (8192, 0, true, false, false), (0, 0, true, true, false), (0, 0, true, false, true),
+SET ptsort_test.slices = 8;
+SELECT sorts, results, in_memory, cut, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
+FROM (SELECT index, count(*) AS sorts, count(DISTINCT s.checksum) AS results, count(*) FILTER (WHERE s.runs = 0 AND p.budget > 0) AS in_memory,
+		count(*) FILTER (WHERE s.filled_slices > 1) AS cut
+	FROM shapes, (VALUES (8192, 0, true, false, false), (0, 0, true, true, false), (0, 0, true, false, true),
 			(8192, 1, true, false, false), (0, 2, false, false, true), (0, 3, true, false, true))
 			p (budget, workers, leader, random_access, slices),
-		ptsort_test_sort(v, i, n, workers => workers, leader_takes_part => leader, budget_kb => budget, width => 100,
-			random_access => random_access, slices => slices, null_every => nulls, distinct_keys => 300) s;
-END;
-SET ptsort_test.slices = 8;
-SELECT shapes.*, r.*
-FROM shapes, results(variant, index, 2000, 30) r
-ORDER BY variant COLLATE "C", index::text COLLATE "C";
+		ptsort_test_sort(variant, index, 2000, workers => workers, leader_takes_part => leader, budget_kb => budget, width => 100,
+			random_access => random_access, slices => slices, null_every => 30, distinct_keys => 300) s
+	GROUP BY index) r
+GROUP BY sorts, results, in_memory, cut;
 
 -- Participants merge many runs into one run.  The test includes the key classes
 -- prefix and compared.
-CREATE FUNCTION forced(v text, i regclass, class text, slices bool, OUT checksum bigint, OUT runs bigint)
-LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('ptsort_test.key_class', class, true),
-		set_config('ptsort_test.spill_entries', '50', true), set_config('ptsort_test.merge_order', '2', true);
-	SELECT s.checksum, s.runs INTO checksum, runs
-	FROM ptsort_test_sort(v, i, 1500, workers => 2, slices => slices, distinct_keys => 500) s;
-END $$;
-SELECT variant, index, count(*) AS sorts, count(DISTINCT f.checksum) AS results, min(f.runs) > 20 AS runs
-FROM shapes, (VALUES ('auto', true), ('auto', false), ('prefix', true), ('compared', true)) p (class, slices),
-	 forced(variant, index, class, slices) f
-GROUP BY variant, index
-ORDER BY variant COLLATE "C", index::text COLLATE "C";
+SELECT sorts, results, runs, string_agg(index::text, ', ' ORDER BY index::text COLLATE "C") AS indexes
+FROM (SELECT index, count(*) AS sorts, count(DISTINCT f.checksum) AS results, min(f.runs) > 20 AS runs
+	FROM shapes, (VALUES ('auto', true), ('auto', false), ('prefix', true), ('compared', true)) p (class, slices),
+		 forced_sort(variant, index, 1500, workers => 2, distinct_keys => 500, slices => slices, merge_order => 2, spill => 50,
+			class => class, nslices => 8) f
+	GROUP BY index) r
+GROUP BY sorts, results, runs;
 
 -- All keys different, one key for all tuples, one tuple, and no tuple.  Some
 -- inputs are pre-sorted.
-SELECT variant, index, pattern, n, distinct_keys, s.tuples, s.comparisons > 0 AS compared
+SELECT variant, index, count(*) AS sorts, count(*) FILTER (WHERE s.tuples <> n) AS wrong, sum(s.comparisons) AS comparisons
 FROM (VALUES ('heap', 'shape_int8_i'::regclass), ('index', 'shape_uuid_i')) v (variant, index),
 	 (VALUES ('ascending', 5000, 0), ('descending', 5000, 0), ('random', 5000, 1), ('random', 1, 0), ('random', 0, 0)) p (pattern, n, distinct_keys),
 	 ptsort_test_sort(variant, index, n, pattern => pattern, distinct_keys => distinct_keys, workers => 2, budget_kb => 8192) s
-ORDER BY variant COLLATE "C", pattern COLLATE "C", n, distinct_keys;
+GROUP BY variant, index ORDER BY variant COLLATE "C";
 
 -- Tuples larger than a block, larger than a buffer, and larger than the budget.
 SELECT width, s.tuples
@@ -62,5 +51,4 @@ FROM unnest('{heap,index}'::text[]) variant,
 SELECT tuples, comparisons < 2 * tuples AS few FROM ptsort_test_sort('heap', 'shape_default_i', 210000, budget_kb => 65536);
 RESET ptsort_test.slices;
 SELECT ptsort_test_temp_files();
-DROP FUNCTION results, forced;
 DROP VIEW shapes;

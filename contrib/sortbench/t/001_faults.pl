@@ -63,13 +63,9 @@ my $runs = 'SET ptsort_test.spill_entries = 200; SET ptsort_test.merge_order = 2
 # Each sort has a name, settings, and arguments of sortbench_sort.
 my @sorts = (
 	[ 'one pass', 'SELECT', '0, passes => 1' ],
-	[ 'one pass, runs', $runs, '0, passes => 1' ],
 	[ 'one pass, workers', $runs, '2, passes => 1' ],
-	[ 'two passes', $runs, '0, passes => 2' ],
 	[ 'two passes, workers', $runs, '2, passes => 2' ],
-	[ 'long key', $runs, '2, key_length => 30' ],
-	[ 'one pass, direct', $runs, '2, passes => 1, direct_input => true, direct_output => true' ],
-	[ 'two passes, direct', $runs, '2, passes => 2, direct_input => true, direct_output => true' ]);
+	[ 'long key, direct', $runs, '2, key_length => 30, direct_output => true' ]);
 
 my ($total, $allocations) = (0, 0);
 

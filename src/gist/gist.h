@@ -1,7 +1,9 @@
 /*-------------------------------------------------------------------------
  *
- * gistload.h
- *	  One or several processes load a GiST index from sorted tuples.
+ * gist.h
+ *	  ptsort's sorted GiST build, which replaces the server's gistbuild().
+ *
+ * One or several processes load the index from sorted tuples (gistload.c).
  *
  * As in the server's sorted build, up to GIST_LOAD_PAGES pages of a level
  * collect tuples; then the class's picksplit divides them into pages, whose
@@ -34,11 +36,36 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PTSORT_GISTLOAD_H
-#define PTSORT_GISTLOAD_H
+#ifndef PTSORT_GIST_H
+#define PTSORT_GIST_H
 
 #include "access/itup.h"
 #include "team/build.h"
+
+/*
+ * gistbuild.c
+ */
+
+/*
+ * gistbuild_why_not returns NULL if the server would build the index by
+ * sorting: all key columns have sort support, and buffering is not on.
+ * Otherwise it returns the reason.
+ */
+extern const char *gistbuild_why_not(Relation index);
+
+/*
+ * gistbuild_build builds 'index' over 'heap' as the server's gistbuild would.
+ * It logs the start and end lines and, on success, publishes its report.
+ * 'source' is the reason for the number of workers.
+ */
+extern IndexBuildResult *gistbuild_build(Relation heap, Relation index,
+										 IndexInfo *index_info, int workers,
+										 const char *source);
+
+
+/*
+ * gistload.c
+ */
 
 /* Pages of a level that picksplit divides (GIST_SORTED_BUILD_PAGE_NUM) */
 #define GIST_LOAD_PAGES	4
@@ -68,4 +95,22 @@ extern int64 gistload_report(GistLoad *load);
 extern int64 gistload_end(GistLoad *load);
 extern int64 gistload_finish(GistLoad *load);
 
-#endif							/* PTSORT_GISTLOAD_H */
+/* GistAxis: the type of a key, and of its four coordinates */
+typedef enum GistAxis
+{
+	GIST_NO_AXIS,				/* not a box */
+	GIST_BOX,					/* box of float8 */
+	GIST_BOX2DF					/* PostGIS's box2df of float4 */
+} GistAxis;
+
+/* gistaxis_of returns the type of an index's first column. */
+extern GistAxis gistaxis_of(Relation index);
+
+/*
+ * gistaxis_sort orders n tuples of the index by their first axis, nulls last,
+ * if the keys of all are points; otherwise it does nothing.
+ */
+extern void gistaxis_sort(GistAxis axis, IndexTuple *tuples, int n,
+						  Relation index);
+
+#endif							/* PTSORT_GIST_H */

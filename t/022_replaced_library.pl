@@ -79,7 +79,7 @@ $session->query_safe("$build; $drop");
 is(join(' ', builds_since($node, $end)), 'i: 3',
 	'the old session, with its own library installed again');
 end_session($session);
-check_nothing_left($node, 'upgrade', $segments);
+check_nothing_left($node, 'replaced library', $segments);
 
 $node->stop;
 done_testing();

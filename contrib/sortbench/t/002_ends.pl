@@ -1,8 +1,8 @@
 # Tests the end of sorts of files: the test cancels, terminates or kills the
-# leader or a worker, and stops the server during a sort.  Also tests temporary
-# files in several tablespaces, files that change during a sort, symbolic links,
-# and directories without permissions.  No incomplete file ever appears, and no
-# file is left.
+# leader or a worker, and stops the server during a sort.  Also tests files that
+# change during a sort, symbolic links, directories without permissions, and
+# that direct output bypasses the kernel's cache.  No incomplete file ever
+# appears, and no file is left.
 # Its log may have: terminated by signal 9|exited with exit code 2
 use strict;
 use warnings;
@@ -20,8 +20,7 @@ my $load = "LOAD 'ptsort_test'; SET ptsort_test.spill_entries = 500; SET ptsort_
 my $sort = "sortbench_sort('{$dir/in}', '{$dir/out}', 2, passes =>";
 
 $node->safe_psql('postgres', $_)
-  foreach 'CREATE EXTENSION sortbench', "CREATE TABLESPACE one LOCATION ''", "CREATE TABLESPACE two LOCATION ''",
-  "SELECT sortbench_generate('$dir/in', 5000)";
+  foreach 'CREATE EXTENSION sortbench', "SELECT sortbench_generate('$dir/in', 5000)";
 
 # Returns the names of the files in the directory.
 sub files
@@ -66,27 +65,6 @@ foreach my $passes (1, 2)
 	unlink "$dir/out";
 }
 
-# Temporary files are only in temp_tablespaces.  The server chooses the
-# tablespace of a file by the file's name, so one tablespace may have no file.
-{
-	my $point = 'build: after sort';
-	my $pause = pause_points($node);
-	my $psql = start_psql($node, "$load SET temp_tablespaces = one, two", "SET ptsort_test.fault = '$point:1:pause:leader'", "SELECT $sort 2)");
-
-	wait_for_point($node, $point);
-	like( $node->safe_psql('postgres', q{
-SELECT string_agg(DISTINCT spcname, ' ') FROM pg_tablespace s, pg_ls_dir('pg_tblspc/' || s.oid, true, false) version,
-	format('pg_tblspc/%s/%s/pgsql_tmp', s.oid, version) AS temp, pg_ls_dir(temp, true, false) name,
-	pg_ls_dir(temp || '/' || name, true, false) file}), qr/^(?:one|two|one two)$/, 'temporary files are in the tablespaces');
-	is( $node->safe_psql('postgres', q{
-SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp', true, false) name, pg_ls_dir('base/pgsql_tmp/' || name, true, false) file}),
-		0, 'no temporary files are in the default tablespace');
-	end_session($pause);
-	$psql->{run}->finish;
-	is(files(), 'in out', 'the result exists');
-	unlink "$dir/out";
-}
-
 # Checks that a sort fails with this message.
 sub refused
 {
@@ -98,10 +76,9 @@ sub refused
 }
 
 symlink "$dir/in", "$dir/link";
-refused('a symbolic link as input', "$dir/link", "$dir/out",
-	qq{ERROR:  42809: "DIR/link" is a symbolic link\nHINT:  Give the path of the file itself.});
-refused('a symbolic link as output', "$dir/in", "$dir/link",
-	qq{ERROR:  42809: "DIR/link" is a symbolic link\nHINT:  Give the path of the file itself.});
+refused("a symbolic link as $_->[0]", @$_[1, 2],
+	qq{ERROR:  42809: "DIR/link" is a symbolic link\nHINT:  Give the path of the file itself.})
+  foreach [ 'input', "$dir/link", "$dir/out" ], [ 'output', "$dir/in", "$dir/link" ];
 unlink "$dir/link";
 link "$dir/in", "$dir/other";
 refused('a file by two names', "$dir/in,$dir/other", "$dir/out", qq{ERROR:  22023: file "DIR/other" is given twice});
@@ -139,6 +116,31 @@ foreach my $case ([ 'input shorter', sub { truncate "$dir/in", 100 }, 'ERROR:  5
 	$psql->{run}->finish;
 	is(error_of($psql->{err}) =~ s/\Q$dir\E/DIR/gr, $message, $name);
 	is(-s "$dir/out" // 0, $name =~ /output/ ? 500000 : 0, "$name: size of the result");
+}
+
+# The kernel counts the bytes that a process reads from disk; for a file in the
+# cache this count is about 0.
+SKIP:
+{
+	my $size = 20_000_000;
+
+	skip 'files in memory are not read from a disk', 4 if `stat -f -c %T '$dir'` =~ /^(?:tmpfs|ramfs|overlayfs)$/m;
+	$node->safe_psql('postgres', qq{
+SELECT sortbench_generate('$dir/in', $size / 100, overwrite => true);
+CREATE FUNCTION bytes_read() RETURNS bigint LANGUAGE sql
+RETURN substring(pg_read_file('/proc/self/io', 0, 1000) FROM '\\nread_bytes: (\\d+)')::bigint});
+	foreach my $case (map { my $passes = $_; map { [ $passes, $_ ] } 'true', 'false' } 1, 2)
+	{
+		my ($passes, $direct) = @$case;
+		my ($before, $after) = $node->safe_psql('postgres', qq{
+SELECT sortbench_sort('{$dir/in}', '{$dir/out}', 0, '64MB', passes => $passes, overwrite => true, direct_output => $direct) IS NULL;
+SELECT bytes_read();
+SELECT sortbench_validate('{$dir/out}') IS NULL;
+SELECT bytes_read()}) =~ /(\d+)/g;
+
+		cmp_ok(($after - $before) / $size, $direct eq 'true' ? '>=' : '<', $direct eq 'true' ? 0.9 : 0.1,
+			"$passes passes, direct $direct: part of the output that is not in the cache");
+	}
 }
 $node->stop;
 done_testing();
