@@ -55,7 +55,7 @@ typedef enum UtilityKind
 	UTILITY_REINDEXES,			/* REINDEX of tables, not of one index; the
 								 * builds of CONCURRENTLY do not ask */
 	UTILITY_REWRITES			/* CLUSTER, REPACK or VACUUM */
-}			UtilityKind;
+} UtilityKind;
 
 extern UtilityKind utility_kind(void);
 
