@@ -13,8 +13,8 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "debug.h"
-#include "limit/estimate.h"
 #include "miscadmin.h"
+#include "model/left.h"
 #include "pgstat.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
@@ -90,7 +90,7 @@ end_pace(Team *team)
 	if (team->pace == NULL)
 		return;
 	if (team->is_leader)
-		estimate_learn();
+		left_remember();
 	team->slot->paused_ms = ptsort_work.counts[WORK_PAUSED] / 1000.0;
 	dsm_detach(team->pace);
 	team->pace = NULL;

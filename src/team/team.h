@@ -35,7 +35,7 @@
 
 #include "access/tableam.h"
 #include "executor/instrument.h"
-#include "limit/work.h"
+#include "limit/pace.h"
 #include "order/sortextras.h"
 #include "ptsort_parallel.h"
 #include "storage/dsm.h"

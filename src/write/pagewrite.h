@@ -38,7 +38,7 @@
 #define PTSORT_PAGEWRITE_H
 
 #include "access/xlogdefs.h"
-#include "limit/diskspace.h"
+#include "model/space.h"
 #include "port/atomics.h"
 #include "segment.h"
 #include "storage/block.h"
