@@ -4,9 +4,8 @@
  *	  Digests of collations by what they mean.
  *
  * A digest is the hash of an image of the collation.  Collations with the same
- * image order all strings alike.  Different images prove nothing, although
- * nearly always the order of some strings differs.  This comment argues for
- * each kind of image why it determines the order.
+ * image order all strings alike; different images prove nothing.  This comment
+ * argues for each kind of image why it determines the order.
  *
  * Bytes.  A collation that orders strings by their bytes (text_rank_bytewise)
  * has the same image in every provider and encoding.
@@ -21,17 +20,15 @@
  * same.  Without these elements, of two elements that match at the same place
  * the longer one precedes in the list (the shorter one is its prefix).  So the
  * first match is the longest one, and the order of the list has no meaning.
- * Every byte begins an element; therefore bytes and characters that the locale
- * does not define are elements, too.  The image contains the bytes of all
- * elements that can match, in ascending order.  Two collations with the same
- * image divide all strings alike.
+ * Every byte begins an element, even if the locale does not define it.  The
+ * image contains the bytes of all elements that can match, in ascending order,
+ * so two collations with the same image divide all strings alike.
  *
  * Second, each pass reads the elements' weights, and compares what it reads.
  * Which elements a pass reads, in which order and how often, depends on the
  * elements' directions and on whether an element has weights at all.  Both are
- * in the image, for each element and pass.  (text_pass.c describes two oddities
- * of strcoll() that depend on the directions of neighbours.  What they do does
- * not matter here; it matters that they read nothing else.)
+ * in the image, for each element and pass.  (The two oddities of strcoll() in
+ * text_pass.c read nothing else.)
  *
  * A pass compares weights byte by byte.  The image requires that all weights
  * of all passes are encoded like characters in UTF-8, so that no weight is a
@@ -89,16 +86,15 @@
 /*
  * Images begin with one of these names.  Any change of any image's contents
  * requires a new number, because ptsort ships digests of released C libraries
- * (contrib/collations).  The digest of "C" depends on nothing but this number.
- * By this digest, the SQL functions find out whether digests of other machines
- * have the present format.
+ * (contrib/collations).  The digest of "C" depends on nothing but this number;
+ * by it, the SQL functions find out whether other digests have this format.
  */
 #define IMAGE_FORMAT	"ptsort 1"
 #define BYTES_IMAGE		IMAGE_FORMAT " bytes"
 #define LIBC_IMAGE		IMAGE_FORMAT " libc"
 #define ICU_IMAGE		IMAGE_FORMAT " icu"
 
-/* Add a number to the image; in all byte orders it is the same. */
+/* Add a number to the image, which is the same in all byte orders. */
 static void
 image_put(StringInfo image, uint32 number)
 {
@@ -106,7 +102,6 @@ image_put(StringInfo image, uint32 number)
 	pq_sendint32(image, number);
 }
 
-/* Add bytes and their length to the image. */
 static void
 image_put_bytes(StringInfo image, const void *bytes, int length)
 {
@@ -171,7 +166,7 @@ typedef struct ElementList
 	int			room;
 } ElementList;
 
-/* Add an element to the list: see text_table_walk. */
+/* A TextTableVisitor that adds an element to the list. */
 static bool
 add_element(void *arg, const unsigned char *bytes, int n, int32 index)
 {
@@ -383,10 +378,7 @@ typedef struct Trial
 	TrialKind	kinds[TRIAL_KINDS];
 } Trial;
 
-/*
- * Returns a number that is the same for elements that have weights, and go
- * backward, in the same passes.
- */
+/* The same for elements that have weights, and go backward, in equal passes. */
 static uint64
 signature_of(const ElementList *list, int i)
 {
@@ -404,7 +396,7 @@ signature_of(const ElementList *list, int i)
 	return signature;
 }
 
-/* Choose elements of all kinds; each element of a kind is equally likely. */
+/* Choose elements of all kinds, each element of a kind with equal chances. */
 static void
 choose_elements(Trial *trial)
 {
@@ -512,15 +504,6 @@ agrees_on_elements(const TextRanks *ranks, const ElementList *list,
  */
 
 static char *
-digest_bytes(void)
-{
-	StringInfoData image;
-
-	image_begin(&image, BYTES_IMAGE);
-	return image_digest(&image);
-}
-
-static char *
 digest_libc(Oid collation)
 {
 	TextRanks  *ranks = text_rank_find(collation);
@@ -557,9 +540,7 @@ digest_icu(Oid collation)
 	return image_digest(&image);
 }
 
-/*
- * True if the C library has a locale with the name that a catalog column has.
- */
+/* True if the C library has the locale that a catalog column names. */
 static bool
 has_locale(HeapTuple tuple, AttrNumber column)
 {
@@ -574,10 +555,7 @@ has_locale(HeapTuple tuple, AttrNumber column)
 	return true;
 }
 
-/*
- * True if the server can use the collation.  (The server raises an error if
- * the locale is not installed.)
- */
+/* True if the server can use the collation without an error. */
 static bool
 is_usable(Oid collation)
 {
@@ -602,6 +580,7 @@ text_digest(Oid collation)
 {
 	MemoryContext context;
 	MemoryContext old;
+	StringInfoData image;
 	char	   *digest = NULL;
 
 	if (!is_usable(collation))
@@ -610,7 +589,10 @@ text_digest(Oid collation)
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
 	if (text_rank_bytewise(collation))
-		digest = digest_bytes();
+	{
+		image_begin(&image, BYTES_IMAGE);
+		digest = image_digest(&image);
+	}
 	else if (pt_collate_is_libc(collation))
 		digest = digest_libc(collation);
 	else if (pt_collate_is_icu(collation))

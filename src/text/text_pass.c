@@ -9,10 +9,10 @@
  * goes backward; in this pass strcoll() finds each element by going forward
  * from the start (string/strcoll_l.c, glibc 2.36).
  *
- * This file finds the elements once.  A pass compares the concatenated weights of both strings' elements
- * as bytes.  The pass skips elements without weights.  A pass that compares
- * positions (text_table.h) first compares the number of skipped elements before
- * each weight; the weight after more skipped elements is greater.
+ * This file finds the elements once.  A pass compares the concatenated weights
+ * of both strings' elements as bytes, and skips elements without weights.  A
+ * pass that compares positions first compares the number of skipped elements
+ * before each weight; the weight after more skipped elements is greater.
  *
  * Direction is a property of elements, not of strings.  In en_US the elements
  * of letters go forward in all passes; the elements of digits and symbols go
