@@ -14,41 +14,18 @@
 
 #include "postgres.h"
 
-#if PG_VERSION_NUM >= 190000
-#include "access/amapi.h"
-#include "access/htup_details.h"
-#endif
 #include "access/stratnum.h"
 #include "catalog/index.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_database.h"
-#if PG_VERSION_NUM < 190000
-#include "commands/cluster.h"
-#endif
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain.h"
-#include "commands/explain_format.h"
-#include "commands/explain_state.h"
-#endif
 #include "commands/progress.h"
-#if PG_VERSION_NUM >= 190000
-#include "commands/repack.h"
-#endif
 #include "executor/instrument.h"
 #include "nodes/makefuncs.h"
-#if PG_VERSION_NUM >= 190000
-#include "optimizer/pathnode.h"
-#else
-#include "optimizer/plancat.h"
-#endif
 #include "parser/parse_relation.h"
 #include "pgstat.h"
 #include "rewrite/rewriteHandler.h"
 #include "storage/buf_internals.h"
 #include "storage/bufpage.h"
-#if PG_VERSION_NUM >= 170000
-#include "storage/read_stream.h"
-#endif
 #include "storage/smgr.h"
 #include "storage/sync.h"
 #include "utils/acl.h"
@@ -56,12 +33,27 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/sortsupport.h"
-#if PG_VERSION_NUM >= 190000
-#include "utils/syscache.h"
-#include "utils/wait_event.h"
-#endif
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
+#endif
+#if PG_VERSION_NUM >= 170000
+#include "storage/read_stream.h"
+#endif
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain.h"
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+#if PG_VERSION_NUM >= 190000
+#include "access/amapi.h"
+#include "access/htup_details.h"
+#include "commands/repack.h"
+#include "optimizer/pathnode.h"
+#include "utils/syscache.h"
+#include "utils/wait_event.h"
+#else
+#include "commands/cluster.h"
+#include "optimizer/plancat.h"
 #endif
 
 /*
@@ -81,72 +73,187 @@
 #endif
 
 /*
+ * Names and arguments, by the version that changed them.  A comment is above
+ * the older definition.
+ */
+#if PG_VERSION_NUM < 160000
+/*
  * Before 16 the server neither hides the symbols of loadable modules nor marks
  * PGDLLEXPORT symbols as visible.  The Makefile hides ptsort's symbols, so that
  * names such as run_next cannot collide with another extension's.
  */
-#if PG_VERSION_NUM < 160000
 #undef PGDLLEXPORT
 #define PGDLLEXPORT __attribute__((visibility("default")))
-#endif
 
-/* 16 renamed the identifiers of a relation's file. */
-#if PG_VERSION_NUM < 160000
 #define RelFileLocator RelFileNode
 #define RelFileLocatorEquals RelFileNodeEquals
 #define rd_locator	rd_node
 #define rlocator	rnode
 #define InitBufferTag(tag, locator, fork, block) \
 	INIT_BUFFERTAG(*(tag), *(locator), fork, block)
-#endif
 
-/* 17 added the argument orstronger to LockHeldByMe(); ptsort passes false */
-#if PG_VERSION_NUM < 170000
-#define pt_LockHeldByMe(locktag, lockmode) LockHeldByMe(locktag, lockmode)
+#define pt_owns_table(table, role) pg_class_ownercheck(table, role)
+
+/* Catalog columns with user-defined rules of ICU; 0: no column */
+#define PT_COLLATION_RULES	0
+#define PT_DATABASE_RULES	0
+
+/* The i-th backend in the snapshot of pgstat_fetch_stat_numbackends() */
+#define pt_local_backend_status(i) pgstat_fetch_stat_local_beentry(i)
+
+/* True if a WAL sender streams to a physical replica; 15 cannot tell. */
+#define pt_sends_to_replica(sender) true
+
+/* Since 16, smgr requires page buffers that are aligned for direct I/O */
+#define pt_palloc_io_pages(cxt, n) \
+	((char *) MemoryContextAlloc(cxt, (Size) (n) * BLCKSZ))
 #else
-#define pt_LockHeldByMe(locktag, lockmode) \
-	LockHeldByMe(locktag, lockmode, false)
-#endif
-
-/* 17 replaced MyBackendId; no two processes have the same number. */
-#if PG_VERSION_NUM < 170000
-#define pt_process_number() MyBackendId
-#else
-#define pt_process_number() MyProcNumber
-#endif
-
-/* 16 replaced pg_class_ownercheck(). */
-#if PG_VERSION_NUM >= 160000
 #define pt_owns_table(table, role) \
 	object_ownercheck(RelationRelationId, table, role)
-#else
-#define pt_owns_table(table, role) pg_class_ownercheck(table, role)
+#define PT_COLLATION_RULES	Anum_pg_collation_collicurules
+#define PT_DATABASE_RULES	Anum_pg_database_daticurules
+#define pt_local_backend_status(i) pgstat_get_local_beentry_by_index(i)
+#define pt_sends_to_replica(sender) \
+	((sender)->kind == REPLICATION_KIND_PHYSICAL)
+#define pt_palloc_io_pages(cxt, n) \
+	((char *) MemoryContextAllocAligned(cxt, (Size) (n) * BLCKSZ, \
+										PG_IO_ALIGN_SIZE, 0))
 #endif
 
-/* 17 added the privilege MAINTAIN, and a search path for maintenance. */
-#if PG_VERSION_NUM >= 170000
-#define pt_may_maintain(table, role) \
-	(pg_class_aclcheck(table, role, ACL_MAINTAIN) == ACLCHECK_OK)
-#define pt_restrict_search_path() RestrictSearchPath()
-#else
+#if PG_VERSION_NUM < 170000
+#define pt_LockHeldByMe(locktag, lockmode) LockHeldByMe(locktag, lockmode)
+
+/* No two processes have the same number. */
+#define pt_process_number() MyBackendId
+
+/* The privilege MAINTAIN, and the search path for maintenance */
 #define pt_may_maintain(table, role) pt_owns_table(table, role)
 #define pt_restrict_search_path() \
 	((void) set_config_option("search_path", "pg_catalog, pg_temp", \
 							  PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, \
 							  true, 0, false))
-#endif
+
+/* Catalog columns with the ICU locale of a collation and of the database */
+#define PT_COLLATION_LOCALE Anum_pg_collation_colliculocale
+#define PT_DATABASE_LOCALE	Anum_pg_database_daticulocale
+
+typedef struct SplitedPageLayout SplitPageLayout;
 
 /*
- * Since 18: virtual generated columns, names and versions of libraries
+ * The stream of heap scans reads ahead and returns pinned buffers.  It goes on
+ * after the block that pt_heap_scan_position() returns.
  */
+#define PT_HEAP_SCAN_HAS_STREAM 0
+#define pt_heap_scan_position(scan) ((scan)->rs_cblock)
+
+/* For old_snapshot_threshold */
+#define pt_test_for_old_snapshot(snapshot, rel, page) \
+	TestForOldSnapshot(snapshot, rel, page)
+#else
+#define pt_LockHeldByMe(locktag, lockmode) \
+	LockHeldByMe(locktag, lockmode, false)
+#define pt_process_number() MyProcNumber
+#define pt_may_maintain(table, role) \
+	(pg_class_aclcheck(table, role, ACL_MAINTAIN) == ACLCHECK_OK)
+#define pt_restrict_search_path() RestrictSearchPath()
+#define PT_COLLATION_LOCALE Anum_pg_collation_colllocale
+#define PT_DATABASE_LOCALE	Anum_pg_database_datlocale
+#define PT_HEAP_SCAN_HAS_STREAM 1
+#define pt_heap_scan_position(scan) ((scan)->rs_prefetch_block)
+#define pt_test_for_old_snapshot(snapshot, rel, page) ((void) 0)
+
+/* smgrwritev() can write neighbouring blocks with one system call. */
+#define PT_SMGR_WRITES_VECTORS
+#endif
+
 #if PG_VERSION_NUM < 180000
+/* Generated columns that are virtual, names and versions of libraries */
 #define pt_expand_generated(expression, table) (expression)
 #define PT_MODULE_MAGIC(title, number) PG_MODULE_MAGIC
+
+/* True if a collation orders strings by their bytes. */
+#define pt_collate_is_c(collation) lc_collate_is_c(collation)
+
+/* Largest leaf tuple of a btree page (_bt_check_third_page) */
+#define pt_bt_max_item_size(page) BTMaxItemSize(page)
+#define pt_bt_max_item_size_no_tid(page) BTMaxItemSizeNoHeapTid(page)
+
+/* A changed column of a descriptor needs a new compact form. */
+#define populate_compact_attribute(desc, i) ((void) 0)
+
+/* The arguments of an ExecutorRun hook, and how to pass them on */
+#define PT_RUN_ARGUMENTS \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count, \
+	bool execute_once
+#define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
+
+/* Put pt_noreturn before the declaration of a function that never returns. */
+#define pt_noreturn pg_attribute_noreturn()
 #else
 #define pt_expand_generated(expression, table) \
 	expand_generated_columns_in_expr(expression, table, 1)
 #define PT_MODULE_MAGIC(title, number) \
 	PG_MODULE_MAGIC_EXT(.name = title, .version = number)
+#define pt_collate_is_c(collation) \
+	(pg_newlocale_from_collation(collation)->collate_is_c)
+#define pt_bt_max_item_size(page) BTMaxItemSize
+#define pt_bt_max_item_size_no_tid(page) BTMaxItemSizeNoHeapTid
+#define PT_RUN_ARGUMENTS \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count
+#define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count
+#define pt_noreturn pg_noreturn
+
+/* sortnode.c has a function for explain_per_node_hook. */
+#define PT_EXPLAIN_NODES
+#endif
+
+#if PG_VERSION_NUM < 190000
+#define CHECKPOINT_FAST CHECKPOINT_IMMEDIATE
+#define PageSetChecksum(page, block) PageSetChecksumInplace(page, block)
+
+/* True if a buffer has the contents of its page. */
+#define pt_buffer_is_valid(descriptor) \
+	((pg_atomic_read_u32(&(descriptor)->state) & BM_VALID) != 0)
+
+/*
+ * Flags of scans, a range of blocks of parallel scans, and the buffer of the
+ * visibility map for pruning
+ */
+#define pt_table_beginscan_parallel(rel, scan) \
+	table_beginscan_parallel(rel, scan)
+#define pt_parallelscan_startblock_init(rel, worker, scan) \
+	table_block_parallelscan_startblock_init(rel, worker, scan)
+#define pt_heap_page_prune_opt(scan, buffer) \
+	heap_page_prune_opt((scan)->rs_base.rs_rd, buffer)
+#define pt_index_fetch_begin(rel) table_index_fetch_begin(rel)
+
+/* The planner's hook for each table; in 19 also for other relations */
+#define pt_table_hook		get_relation_info_hook
+
+/* Functions of the type oid8 */
+#define F_BTOID8CMP			InvalidOid
+#define F_BTOID8SORTSUPPORT InvalidOid
+
+/* Callers must finalize a new tuple descriptor before its use. */
+#define TupleDescFinalize(desc) ((void) (desc))
+
+/* Flags of table_beginscan_tidrange() */
+#define PT_NO_SCAN_FLAGS
+#else
+#define PT_NO_SCAN_FLAGS	, 0
+#define pt_buffer_is_valid(descriptor) \
+	((pg_atomic_read_u64(&(descriptor)->state) & BM_VALID) != 0)
+#define pt_table_beginscan_parallel(rel, scan) \
+	table_beginscan_parallel(rel, scan, SO_NONE)
+#define pt_parallelscan_startblock_init(rel, worker, scan) \
+	table_block_parallelscan_startblock_init(rel, worker, scan, \
+											 InvalidBlockNumber, \
+											 InvalidBlockNumber)
+#define pt_heap_page_prune_opt(scan, buffer) \
+	heap_page_prune_opt((scan)->rs_base.rs_rd, buffer, &(scan)->rs_vmbuffer, \
+						false)
+#define pt_index_fetch_begin(rel) table_index_fetch_begin(rel, SO_NONE)
+#define pt_table_hook		build_simple_rel_hook
 #endif
 
 /* Since 16 a query has permission information for each of its tables */
@@ -188,14 +295,6 @@ pt_ordering_op_opfamily(Oid operator_, Oid *opfamily, Oid *opcintype)
 									  &comparison);
 }
 
-/* True if a collation orders strings by their bytes. */
-#if PG_VERSION_NUM >= 180000
-#define pt_collate_is_c(collation) \
-	(pg_newlocale_from_collation(collation)->collate_is_c)
-#else
-#define pt_collate_is_c(collation) lc_collate_is_c(collation)
-#endif
-
 /*
  * pt_collate_provider returns the provider of a collation.  Before 18 the
  * default collation may have no pg_locale_t if its provider is libc.  Since 19
@@ -226,17 +325,10 @@ pt_collate_provider(Oid collation)
 #endif
 }
 
-static inline bool
-pt_collate_is_libc(Oid collation)
-{
-	return pt_collate_provider(collation) == COLLPROVIDER_LIBC;
-}
-
-static inline bool
-pt_collate_is_icu(Oid collation)
-{
-	return pt_collate_provider(collation) == COLLPROVIDER_ICU;
-}
+#define pt_collate_is_libc(collation) \
+	(pt_collate_provider(collation) == COLLPROVIDER_LIBC)
+#define pt_collate_is_icu(collation) \
+	(pt_collate_provider(collation) == COLLPROVIDER_ICU)
 
 /*
  * pt_libc_locale returns the C library's locale for a libc collation.  It
@@ -255,59 +347,6 @@ pt_libc_locale(Oid collation)
 #endif
 }
 
-/*
- * Catalog columns with the ICU locale of a collation and of the database; 17
- * renamed them.  16 added columns with user-defined rules; 0 means no column.
- */
-#if PG_VERSION_NUM >= 170000
-#define PT_COLLATION_LOCALE Anum_pg_collation_colllocale
-#define PT_DATABASE_LOCALE	Anum_pg_database_datlocale
-#else
-#define PT_COLLATION_LOCALE Anum_pg_collation_colliculocale
-#define PT_DATABASE_LOCALE	Anum_pg_database_daticulocale
-#endif
-#if PG_VERSION_NUM >= 160000
-#define PT_COLLATION_RULES	Anum_pg_collation_collicurules
-#define PT_DATABASE_RULES	Anum_pg_database_daticurules
-#else
-#define PT_COLLATION_RULES	0
-#define PT_DATABASE_RULES	0
-#endif
-
-/* ----------
- * GiST (gist)
- * ----------
- */
-
-#if PG_VERSION_NUM < 170000
-typedef struct SplitedPageLayout SplitPageLayout;
-#endif
-
-/* ----------
- * Limits of builds (limit)
- * ----------
- */
-
-/* The i-th backend in the snapshot of pgstat_fetch_stat_numbackends() */
-#if PG_VERSION_NUM >= 160000
-#define pt_local_backend_status(i) pgstat_get_local_beentry_by_index(i)
-#else
-#define pt_local_backend_status(i) pgstat_fetch_stat_local_beentry(i)
-#endif
-
-/* True if a WAL sender streams to a physical replica; 15 cannot tell. */
-#if PG_VERSION_NUM >= 160000
-#define pt_sends_to_replica(sender) \
-	((sender)->kind == REPLICATION_KIND_PHYSICAL)
-#else
-#define pt_sends_to_replica(sender) true
-#endif
-
-/* 19 renamed the flag for a checkpoint without delays. */
-#if PG_VERSION_NUM < 190000
-#define CHECKPOINT_FAST CHECKPOINT_IMMEDIATE
-#endif
-
 /* Since 17 an extension can name its wait events. */
 static inline uint32
 pt_wait_event_pause(void)
@@ -322,35 +361,6 @@ pt_wait_event_pause(void)
 	return PG_WAIT_EXTENSION;
 #endif
 }
-
-/* ----------
- * Writing index files (btpage, pagewrite, btload)
- * ----------
- */
-
-/* Largest leaf tuple of a btree page (_bt_check_third_page) */
-#if PG_VERSION_NUM >= 180000
-#define pt_bt_max_item_size(page) BTMaxItemSize
-#define pt_bt_max_item_size_no_tid(page) BTMaxItemSizeNoHeapTid
-#else
-#define pt_bt_max_item_size(page) BTMaxItemSize(page)
-#define pt_bt_max_item_size_no_tid(page) BTMaxItemSizeNoHeapTid(page)
-#endif
-
-/* 19 renamed PageSetChecksumInplace(). */
-#if PG_VERSION_NUM < 190000
-#define PageSetChecksum(page, block) PageSetChecksumInplace(page, block)
-#endif
-
-/* Since 16, smgr requires page buffers that are aligned for direct I/O */
-#if PG_VERSION_NUM >= 160000
-#define pt_palloc_io_pages(cxt, n) \
-	((char *) MemoryContextAllocAligned(cxt, (Size) (n) * BLCKSZ, \
-										PG_IO_ALIGN_SIZE, 0))
-#else
-#define pt_palloc_io_pages(cxt, n) \
-	((char *) MemoryContextAlloc(cxt, (Size) (n) * BLCKSZ))
-#endif
 
 /*
  * pt_smgrregistersync requests that the checkpointer fsync all segments of the
@@ -381,11 +391,6 @@ pt_smgrregistersync(Relation rel, BlockNumber nblocks)
 	return true;
 }
 
-/* 17 can write neighbouring blocks with one system call: smgrwritev(). */
-#if PG_VERSION_NUM >= 170000
-#define PT_SMGR_WRITES_VECTORS
-#endif
-
 /*
  * True if another storage manager than the server's own (md.c) stores a
  * relation.  Then ptsort must not open its files by their paths.
@@ -411,32 +416,6 @@ pt_relation_path(Relation rel, char *path)
 #endif
 }
 
-/* ----------
- * Reading tables (heapread, heapscan)
- * ----------
- */
-
-/*
- * 17 added a stream to heap scans.  The stream reads ahead and returns pinned
- * buffers.  It continues after the block that pt_heap_scan_position() returns.
- */
-#if PG_VERSION_NUM >= 170000
-#define PT_HEAP_SCAN_HAS_STREAM 1
-#define pt_heap_scan_position(scan) ((scan)->rs_prefetch_block)
-#else
-#define PT_HEAP_SCAN_HAS_STREAM 0
-#define pt_heap_scan_position(scan) ((scan)->rs_cblock)
-#endif
-
-/* True if a buffer has the contents of its page.  19 widened the state. */
-#if PG_VERSION_NUM >= 190000
-#define pt_buffer_is_valid(descriptor) \
-	((pg_atomic_read_u64(&(descriptor)->state) & BM_VALID) != 0)
-#else
-#define pt_buffer_is_valid(descriptor) \
-	((pg_atomic_read_u32(&(descriptor)->state) & BM_VALID) != 0)
-#endif
-
 /* pt_page_is_verified returns true if a page is valid, and reports nothing. */
 static inline bool
 pt_page_is_verified(char *page, BlockNumber block)
@@ -449,36 +428,6 @@ pt_page_is_verified(char *page, BlockNumber block)
 	return PageIsVerifiedExtended(page, block, 0);
 #endif
 }
-
-/*
- * 19 added flags to scans, a range of blocks to parallel scans, and the buffer
- * of the visibility map to pruning.
- */
-#if PG_VERSION_NUM >= 190000
-#define pt_table_beginscan_parallel(rel, scan) \
-	table_beginscan_parallel(rel, scan, SO_NONE)
-#define pt_parallelscan_startblock_init(rel, worker, scan) \
-	table_block_parallelscan_startblock_init(rel, worker, scan, \
-											 InvalidBlockNumber, \
-											 InvalidBlockNumber)
-#define pt_heap_page_prune_opt(scan, buffer) \
-	heap_page_prune_opt((scan)->rs_base.rs_rd, buffer, &(scan)->rs_vmbuffer, \
-						false)
-#else
-#define pt_table_beginscan_parallel(rel, scan) \
-	table_beginscan_parallel(rel, scan)
-#define pt_parallelscan_startblock_init(rel, worker, scan) \
-	table_block_parallelscan_startblock_init(rel, worker, scan)
-#define pt_heap_page_prune_opt(scan, buffer) \
-	heap_page_prune_opt((scan)->rs_base.rs_rd, buffer)
-#endif
-
-/* 19 added flags to table_index_fetch_begin(). */
-#if PG_VERSION_NUM >= 190000
-#define pt_index_fetch_begin(rel) table_index_fetch_begin(rel, SO_NONE)
-#else
-#define pt_index_fetch_begin(rel) table_index_fetch_begin(rel)
-#endif
 
 /* Count n blocks of a table as read, as ReadBuffer() does in a bulk read. */
 static inline void
@@ -494,19 +443,6 @@ pt_count_blocks_read(Relation rel, int n)
 	pgstat_count_io_op_n(IOOBJECT_RELATION, IOCONTEXT_BULKREAD, IOOP_READ, n);
 #endif
 }
-
-/* 17 removed old_snapshot_threshold */
-#if PG_VERSION_NUM < 170000
-#define pt_test_for_old_snapshot(snapshot, rel, page) \
-	TestForOldSnapshot(snapshot, rel, page)
-#else
-#define pt_test_for_old_snapshot(snapshot, rel, page) ((void) 0)
-#endif
-
-/* ----------
- * Statements and plans (hook, query)
- * ----------
- */
 
 /*
  * 19 replaced CLUSTER and VACUUM FULL by REPACK.  REPACK (CONCURRENTLY) copies
@@ -542,16 +478,6 @@ pt_count_blocks_read(Relation rel, int n)
 #define PT_PASS_COPY_ARGUMENTS \
 	old_heap, new_heap, index, use_sort, oldest_xmin, PT_PASS_COPY_SNAPSHOT \
 	xid_cutoff, multi_cutoff, num_tuples, tups_vacuumed, tups_recently_dead
-
-/*
- * The planner's hook for each table: 19 replaced get_relation_info_hook with
- * build_simple_rel_hook, which the planner also calls for other relations.
- */
-#if PG_VERSION_NUM >= 190000
-#define pt_table_hook		build_simple_rel_hook
-#else
-#define pt_table_hook		get_relation_info_hook
-#endif
 
 /* Calls the planner's hook for a table's entry of the range table. */
 static inline void
@@ -593,22 +519,6 @@ pt_build_index_info(Relation index)
 #endif
 }
 
-/* Functions of the type oid8, which 19 added */
-#if PG_VERSION_NUM < 190000
-#define F_BTOID8CMP			InvalidOid
-#define F_BTOID8SORTSUPPORT InvalidOid
-#endif
-
-/* Since 19 callers must finalize a new tuple descriptor before its use. */
-#if PG_VERSION_NUM < 190000
-#define TupleDescFinalize(desc) ((void) (desc))
-#endif
-
-/* Since 18 a changed column of a descriptor needs a new compact form. */
-#if PG_VERSION_NUM < 180000
-#define populate_compact_attribute(desc, i) ((void) 0)
-#endif
-
 /* Returns the table of a CLUSTER or REPACK statement, or NULL: all tables. */
 static inline RangeVar *
 pt_repack_table(Node *statement)
@@ -641,43 +551,9 @@ pt_repack_order(Node *statement, const char **name)
 #endif
 }
 
-/* 19 added flags to table_beginscan_tidrange(). */
-#if PG_VERSION_NUM >= 190000
-#define PT_NO_SCAN_FLAGS	, 0
-#else
-#define PT_NO_SCAN_FLAGS
-#endif
-
-/*
- * Since 18 extensions can add lines to a node in EXPLAIN.  If PT_EXPLAIN_NODES
- * is defined, sortnode.c has a function for explain_per_node_hook.
- */
-#if PG_VERSION_NUM >= 180000
-#define PT_EXPLAIN_NODES
-#endif
-
-/* The arguments of an ExecutorRun hook, and how to pass them on */
-#if PG_VERSION_NUM >= 180000
-#define PT_RUN_ARGUMENTS \
-	QueryDesc *queryDesc, ScanDirection direction, uint64 count
-#define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count
-#else
-#define PT_RUN_ARGUMENTS \
-	QueryDesc *queryDesc, ScanDirection direction, uint64 count, \
-	bool execute_once
-#define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
-#endif
-
 /* Put pg_fallthrough before a case label that the code above falls into. */
 #ifndef pg_fallthrough
 #define pg_fallthrough __attribute__((fallthrough))
-#endif
-
-/* Put pt_noreturn before the declaration of a function that never returns. */
-#if PG_VERSION_NUM >= 180000
-#define pt_noreturn pg_noreturn
-#else
-#define pt_noreturn pg_attribute_noreturn()
 #endif
 
 #endif							/* PTSORT_COMPAT_H */

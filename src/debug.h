@@ -4,9 +4,7 @@
  *	  Settings that only ptsort's own tests change, and points at which the
  *	  tests can inject failures.
  *
- * The settings force code paths that small inputs do not take.
- * contrib/ptsort_test, not this library, registers GUCs for them, such as
- * ptsort_test.spill_entries, and accesses DebugSettings through
+ * contrib/ptsort_test registers GUCs for the settings, which it reaches by
  * function/internals.c.  Parallel workers have the leader's values, because the
  * server loads ptsort_test in workers, too, and copies the GUCs to them.
  *

@@ -31,7 +31,7 @@ typedef struct OwnerSwitch
 	int			level;			/* of nested settings */
 } OwnerSwitch;
 
-/* owner_enter begins to run as the owner.  An error restores everything. */
+/* An error between owner_enter and owner_leave restores everything. */
 static inline void
 owner_enter(OwnerSwitch *saved, Relation table)
 {

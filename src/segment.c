@@ -11,29 +11,21 @@
 #include "segment.h"
 #include "storage/fd.h"
 
-/* Set the path of a segment, as _mdfd_segpath() in md.c makes it. */
-static void
-set_path(OpenSegment *segment, Relation rel)
-{
-	Size		length;
-
-	pt_relation_path(rel, segment->path);
-	length = strlen(segment->path);
-	if (segment->number > 0)
-		snprintf(segment->path + length, MAXPGPATH - length, ".%u",
-				 segment->number);
-}
-
 bool
 segment_open(OpenSegment *segment, Relation rel, BlockNumber block, int flags)
 {
 	BlockNumber number = block / RELSEG_SIZE;
+	Size		length;
 
 	if (segment->is_open && segment->number == number)
 		return true;
 	(void) segment_close(segment);
 	segment->number = number;
-	set_path(segment, rel);
+	/* the path that _mdfd_segpath() in md.c makes */
+	pt_relation_path(rel, segment->path);
+	length = strlen(segment->path);
+	if (number > 0)
+		snprintf(segment->path + length, MAXPGPATH - length, ".%u", number);
 	segment->fd = OpenTransientFile(segment->path, flags | PG_BINARY);
 	segment->is_open = segment->fd >= 0;
 	return segment->is_open;

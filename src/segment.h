@@ -34,8 +34,8 @@ extern bool segment_open(OpenSegment *segment, Relation rel, BlockNumber block,
 						 int flags);
 
 /*
- * segment_close closes the open segment, if there is one.  Call it before the
- * end of the (sub)transaction.  Returns false on failure, with errno set.
+ * segment_close closes the open segment, if any, which must not outlive the
+ * (sub)transaction.  Returns false on failure, with errno set.
  */
 extern bool segment_close(OpenSegment *segment);
 

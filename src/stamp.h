@@ -24,22 +24,13 @@ typedef struct BuildStamp
 	char		text[32];
 } BuildStamp;
 
-/* stamp_set fills in this process's stamp. */
 extern void stamp_set(BuildStamp *stamp);
-
-/* stamp_matches returns true if the stamp is from this build. */
 extern bool stamp_matches(const BuildStamp *stamp);
 
-/*
- * stamp_check raises ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if the stamp is
- * from another build.
- */
+/* stamp_check raises an error if the stamp is from another build. */
 extern void stamp_check(const BuildStamp *stamp);
 
-/*
- * stamp_attach attaches a segment whose memory begins with a stamp.  Raises
- * stamp_check's error, and the server's if the segment is gone.
- */
+/* stamp_attach attaches and checks a segment that begins with a stamp. */
 extern dsm_segment *stamp_attach(dsm_handle handle);
 
 #endif							/* PTSORT_STAMP_H */

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * util.h
- *	  Helpers that several layers need and neither the server nor C has: copies
- *	  of a bounded size, bytes and TIDs as words, prefetching, elapsed time.
+ *	  Helpers that several layers need and neither the server nor C has.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +40,7 @@ extern int	pt_processors(void);
 /* Number of entries in memory to look at between two checks for interrupts. */
 #define CHECK_INTERVAL	100000
 
-/* pt_bytes_word returns 8 bytes as a word in the order of memcmp(). */
+/* Returns 8 bytes as a word in the order of memcmp(). */
 static inline uint64
 pt_bytes_word(const char *at)
 {
@@ -87,7 +86,6 @@ pt_string_word(const char *string, Size length)
 		(uint64) each[length - 1] << (64 - 8 * length);
 }
 
-/* pt_ms_since returns the milliseconds since 'start'. */
 static inline double
 pt_ms_since(instr_time start)
 {

@@ -3,10 +3,8 @@
  * key.c
  *	  The words of sort keys, made from key columns.
  *
- * A word is a 64-bit unsigned integer made from a column.  The order of words
- * never contradicts the column's order: word(a) < word(b) implies that a comes
- * before b.  Equal words imply nothing, so nulls may share the smallest or the
- * largest word with values.  A column whose order is unknown gets no word.
+ * Equal words imply nothing, so nulls may share the smallest or the largest
+ * word with values.  A column whose order is unknown gets no word.
  *
  * Sources of the words:
  *
@@ -29,6 +27,7 @@
  */
 #include "compat.h"
 
+#include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -40,11 +39,7 @@
 #include "text/text_code.h"
 #include "text/text_rank.h"
 
-
-/*
- * Returns the order of a collation that is not bytewise, or NULL if the tables
- * of the collation do not prove the order.
- */
+/* Returns a collation's order, or NULL if ptsort must not use its tables. */
 static TextRanks *
 find_ranks(Oid collation)
 {
@@ -175,22 +170,6 @@ count_words(PtSortKey *key)
 			key->pack.fields[nfields - 1].column + 1 : 1;
 }
 
-/* Make an empty key of 'ncolumns' columns. */
-static PtSortKey *
-new_key(int ncolumns)
-{
-	PtSortKey  *key;
-
-	key_column_check_count(ncolumns);
-	key = palloc0(add_size(offsetof(PtSortKey, support),
-						   mul_size(ncolumns, sizeof(SortSupportData))));
-	key->context = CurrentMemoryContext;
-	key->limit = MaxAllocSize;
-	key->ncolumns = ncolumns;
-	key->string_column = -1;
-	return key;
-}
-
 /* Determine whether the first column that words do not decide is a string. */
 static void
 find_string(PtSortKey *key, const KeyColumn *columns)
@@ -213,8 +192,13 @@ find_string(PtSortKey *key, const KeyColumn *columns)
 static PtSortKey *
 make_key(int ncolumns, KeyColumn *columns, bool is_all)
 {
-	PtSortKey  *key = new_key(ncolumns);
+	PtSortKey  *key = palloc0(offsetof(PtSortKey, support) +
+							  ncolumns * sizeof(SortSupportData));
 
+	key->context = CurrentMemoryContext;
+	key->limit = MaxAllocSize;
+	key->ncolumns = ncolumns;
+	key->string_column = -1;
 	for (int i = 0; i < ncolumns; i++)
 	{
 		key_column_look_up(&columns[i]);
@@ -266,8 +250,16 @@ key_operators(int ncolumns, const Oid *lt_operators, const Oid *collations,
 	KeyColumn  *columns;
 	PtSortKey  *key;
 
-	key_column_check_count(ncolumns);
-	columns = palloc(mul_size(ncolumns, sizeof(KeyColumn)));
+	if (ncolumns < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a sort needs at least one key column")));
+	if (ncolumns > MaxTupleAttributeNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a sort cannot have %d key columns", ncolumns),
+				 errdetail("The maximum is %d.", MaxTupleAttributeNumber)));
+	columns = palloc(ncolumns * sizeof(KeyColumn));
 	for (int i = 0; i < ncolumns; i++)
 		key_column_of_operator(&columns[i], i + 1, InvalidOid, lt_operators[i],
 							   collations[i], nulls_first[i]);
@@ -417,11 +409,8 @@ key_memory(const PtSortKey *key)
 bool
 key_can_learn(PtSortKey *key, bool many)
 {
-	TextRanks  *ranks = key->word.ranks;
-
-	if (ranks == NULL)
-		return true;
-	return text_rank_is_ready(ranks, many);
+	return key->word.ranks == NULL ||
+		text_rank_is_ready(key->word.ranks, many);
 }
 
 int

@@ -74,7 +74,7 @@ typedef struct PtSortKey
 /* key_index makes the key of a btree index from all its key columns. */
 extern PtSortKey *key_index(Relation index);
 
-/* key_operators makes a key; each column has its own ordering operator. */
+/* key_operators makes a key of columns with an ordering operator each. */
 extern PtSortKey *key_operators(int ncolumns, const Oid *lt_operators,
 								const Oid *collations,
 								const bool *nulls_first);
@@ -92,17 +92,12 @@ extern PtSortKey *key_datum(Oid type, Oid lt_operator, Oid collation,
 extern void key_words(PtSortKey *key, const Datum *values,
 					  const bool *isnull, uint64 *words);
 
-/*
- * key_decided_columns returns the number of leading columns that are certainly
- * equal in tuples with equal words.  A comparison of these tuples can skip the
- * columns.
- */
+/* Returns the number of leading columns that equal words prove to be equal. */
 extern int	key_decided_columns(const PtSortKey *key);
 
 /*
- * key_words_decide returns true if tuples with equal words are equal in all
- * columns.  Sets *unless to the word of nulls.  Tuples with this first word are
- * an exception: they may differ, because a value may have the same word.
+ * key_words_decide returns true if equal words prove all columns to be equal,
+ * unless the first word is *unless: that of nulls, and perhaps of a value.
  */
 extern bool key_words_decide(const PtSortKey *key, uint64 *unless);
 
@@ -118,16 +113,14 @@ typedef struct KeyString
 } KeyString;
 
 /*
- * key_string sets *string to the string of a non-null value of the key's
- * string_column.  Returns false if the caller must detoast the value first.
+ * key_string sets *string from a non-null value of the key's string_column.
+ * Returns false if the caller must detoast the value first.
  */
 extern bool key_string(const PtSortKey *key, Datum value, KeyString *string);
 
 /*
- * key_words_are_quick returns true if making the words of a tuple costs less
- * than comparing it with another tuple.  Returns false if a TextCode makes the
- * words, or if the words carry no information.  In both cases, words decide no
- * columns (key_decided_columns).
+ * True if making the words of a tuple costs less than comparing it with another
+ * tuple.  If not, the words decide no columns (key_decided_columns).
  */
 extern bool key_words_are_quick(const PtSortKey *key);
 
@@ -161,7 +154,7 @@ extern void key_learn(PtSortKey *key);
 extern void key_adopt(PtSortKey *key, const char *sample, Size length);
 extern bool key_forgo_learning(PtSortKey *key, bool compare);
 
-/* key_memory returns the number of bytes that the key uses now. */
+/* Bytes that the key uses now */
 extern Size key_memory(const PtSortKey *key);
 
 #endif							/* PTSORT_KEY_H */

@@ -19,7 +19,6 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"
@@ -34,10 +33,7 @@
 
 #define SIGN_BIT	(UINT64CONST(1) << 63)
 
-/*
- * KnownOrder: a sort support or comparison function of the server, and the
- * maker of words with the order that the function defines.
- */
+/* KnownOrder: a function of the server, and the maker of words in its order. */
 typedef struct KnownOrder
 {
 	Oid			function;
@@ -149,9 +145,8 @@ maker_of_function(Oid function)
 }
 
 /*
- * Returns the first 8 bytes of a string, padded with zeros.  The server's
- * abbreviation gives the same result, but is slower: it also estimates the
- * number of distinct keys.
+ * Returns the first 8 bytes of a string, padded with zeros, as the server's
+ * abbreviation does, but without its estimate of the number of distinct keys.
  */
 static uint64
 word_bytes(Datum value, SortSupport ssup)
@@ -255,6 +250,8 @@ key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
 	WordMaker	make;
 	TextForm	form;
 	bool		bytewise;
+	int16		typlen;
+	bool		typbyval;
 
 	*kind = FIELD_NONE;
 	make = maker_of_abbreviation(ssup, column->sortsupport);
@@ -267,18 +264,13 @@ key_column_maker(const KeyColumn *column, SortSupport ssup, FieldKind *kind)
 		key_column_is_text(column, &form, &bytewise) && bytewise &&
 		form == TEXT_VARLENA)
 		return word_bytes;
-	if (make == NULL && OidIsValid(column->sortsupport))
-		make = maker_of_function(column->sortsupport);
-	if (make == NULL && !OidIsValid(column->sortsupport))
-	{
-		int16		typlen;
-		bool		typbyval;
-
-		get_typlenbyval(column->opcintype, &typlen, &typbyval);
-		*kind = key_pack_kind(column->comparison, typlen, typbyval);
-		make = maker_of_function(column->comparison);
-	}
-	return make;
+	if (make != NULL)
+		return make;
+	if (OidIsValid(column->sortsupport))
+		return maker_of_function(column->sortsupport);
+	get_typlenbyval(column->opcintype, &typlen, &typbyval);
+	*kind = key_pack_kind(column->comparison, typlen, typbyval);
+	return maker_of_function(column->comparison);
 }
 
 void
@@ -299,20 +291,6 @@ key_column_of_operator(KeyColumn *column, AttrNumber attno, Oid type,
 	column->nulls_first = nulls_first;
 	get_typlenbyval(OidIsValid(type) ? type : column->opcintype,
 					&column->typlen, &column->typbyval);
-}
-
-void
-key_column_check_count(int ncolumns)
-{
-	if (ncolumns < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a sort needs at least one key column")));
-	if (ncolumns > MaxTupleAttributeNumber)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a sort cannot have %d key columns", ncolumns),
-				 errdetail("The maximum is %d.", MaxTupleAttributeNumber)));
 }
 
 void

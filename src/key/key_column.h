@@ -22,10 +22,8 @@ typedef struct KeyColumn
 	AttrNumber	attno;			/* from 1 */
 	Oid			opfamily;
 	Oid			opcintype;
-	Oid			comparison;		/* comparison function of the operator class,
-								 * see key_column_look_up */
-	Oid			sortsupport;	/* sort support function or InvalidOid, see
-								 * key_column_look_up */
+	Oid			comparison;		/* of the operator class */
+	Oid			sortsupport;	/* of the operator class, or InvalidOid */
 	Oid			collation;
 	bool		nulls_first;
 	bool		reverse;		/* true for a descending column of an index */
@@ -40,19 +38,12 @@ typedef struct KeyColumn
 typedef uint64 (*WordMaker) (Datum value, SortSupport ssup);
 
 /*
- * key_column_of_operator describes a column that an operator orders.  The
- * column's values have the type 'type' or, if 'type' is InvalidOid, the
- * operator's input type.
+ * key_column_of_operator describes a column that an operator orders.  If 'type'
+ * is InvalidOid, the values have the operator's input type.
  */
 extern void key_column_of_operator(KeyColumn *column, AttrNumber attno,
 								   Oid type, Oid lt_operator, Oid collation,
 								   bool nulls_first);
-
-/*
- * key_column_check_count raises an error if a key cannot have 'ncolumns'
- * columns.
- */
-extern void key_column_check_count(int ncolumns);
 
 /*
  * key_column_support prepares a column's comparison, with or without
@@ -61,10 +52,7 @@ extern void key_column_check_count(int ncolumns);
 extern void key_column_support(const KeyColumn *column, bool abbreviate,
 							   SortSupport ssup);
 
-/*
- * key_column_look_up finds the comparison and sort support functions of a
- * column.
- */
+/* key_column_look_up sets 'comparison' and 'sortsupport'. */
 extern void key_column_look_up(KeyColumn *column);
 
 /*
@@ -75,14 +63,14 @@ extern void key_column_look_up(KeyColumn *column);
 extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,
 								  FieldKind *kind);
 
-/* key_maker_decides returns true if a maker's equal words mean equal values. */
+/* True if a maker's equal words mean equal values. */
 extern bool key_maker_decides(WordMaker make);
 
 /*
  * key_column_is_text returns true if the column is text for which ptsort can
- * learn a code.  Sets *form to the form of the values, and *bytewise to true if
- * the values are ordered by their bytes.  (ptsort supports no other types that
- * are stored as text: their comparison may raise an error about its arguments.)
+ * learn a code, and sets *bytewise to true if its order is that of bytes.
+ * (Not for other types that are stored as text: their comparison may raise an
+ * error about its arguments.)
  */
 extern bool key_column_is_text(const KeyColumn *column, TextForm *form,
 							   bool *bytewise);

@@ -20,10 +20,7 @@
 #include "utils/inet.h"
 #include "utils/uuid.h"
 
-/*
- * KnownValue: a comparison function of the server, and the values that it
- * compares.
- */
+/* KnownValue: a comparison function of the server, and what it compares. */
 typedef struct KnownValue
 {
 	Oid			function;
@@ -71,27 +68,21 @@ key_pack_kind(Oid order_function, int16 typlen, bool typbyval)
 	return FIELD_NONE;
 }
 
-static int
-kind_bits(FieldKind kind)
-{
-	switch (kind)
-	{
-		case FIELD_BOOL:
-			return 1;
-		case FIELD_CHAR:
-			return 8;
-		case FIELD_INT16:
-			return 16;
-		case FIELD_INT32:
-		case FIELD_UINT32:
-			return 32;
-		case FIELD_MACADDR:
-		case FIELD_TID:
-			return 48;
-		default:
-			return 64;
-	}
-}
+static const uint8 kind_bits[] = {
+	[FIELD_BOOL] = 1,
+	[FIELD_CHAR] = 8,
+	[FIELD_INT16] = 16,
+	[FIELD_INT32] = 32,
+	[FIELD_INT64] = 64,
+	[FIELD_UINT32] = 32,
+	[FIELD_UINT64] = 64,
+	[FIELD_MACADDR] = 48,
+	[FIELD_MACADDR8] = 64,
+	[FIELD_TID] = 48,
+	[FIELD_UUID_HIGH] = 64,
+	[FIELD_UUID_LOW] = 64,
+	[FIELD_WORD] = 64
+};
 
 /* Returns a mask of the lower n bits, 1 <= n <= 64. */
 static inline uint64
@@ -104,7 +95,7 @@ ones(int n)
 static uint64
 kind_flip(FieldKind kind, bool reverse)
 {
-	int			bits = kind_bits(kind);
+	int			bits = kind_bits[kind];
 	uint64		flip = 0;
 
 	/* the word from the caller already has the order of its column */
@@ -125,7 +116,7 @@ key_pack_add(KeyPack *pack, FieldKind kind, int column, bool nulls_first,
 		return false;
 	field->kind = kind;
 	field->column = column;
-	field->bits = kind_bits(kind);
+	field->bits = kind_bits[kind];
 	field->nulls_first = nulls_first;
 	field->flip = kind_flip(kind, reverse);
 	field->at = pack->bits;
@@ -147,22 +138,11 @@ key_pack_add(KeyPack *pack, FieldKind kind, int column, bool nulls_first,
 	return true;
 }
 
-/* Read a big-endian integer of n bytes. */
-static inline uint64
-bytes_get(const unsigned char *bytes, int n)
-{
-	uint64		result = 0;
-
-	for (int i = 0; i < n; i++)
-		result = (result << 8) | bytes[i];
-	return result;
-}
-
 /* Returns the value's own bits, right-aligned. */
 static inline uint64
 field_get(FieldKind kind, Datum value, uint64 word)
 {
-	const unsigned char *bytes = (const unsigned char *) DatumGetPointer(value);
+	const char *bytes = DatumGetPointer(value);
 
 	switch (kind)
 	{
@@ -181,14 +161,14 @@ field_get(FieldKind kind, Datum value, uint64 word)
 		case FIELD_UINT64:
 			return DatumGetUInt64(value);
 		case FIELD_MACADDR:
-			return bytes_get(bytes, 6);
+			return pt_string_word(bytes, 6) >> 16;
 		case FIELD_MACADDR8:
 		case FIELD_UUID_HIGH:
-			return bytes_get(bytes, 8);
+			return pt_bytes_word(bytes);
 		case FIELD_UUID_LOW:
-			return bytes_get(bytes + 8, 8);
+			return pt_bytes_word(bytes + sizeof(uint64));
 		case FIELD_TID:
-			return pt_tid_word((ItemPointer) DatumGetPointer(value));
+			return pt_tid_word((const ItemPointerData *) bytes);
 		case FIELD_WORD:
 			return word;
 		case FIELD_NONE:
@@ -328,10 +308,7 @@ find_nulls(const KeyPack *pack, const uint64 *entry, bool *isnull)
 	}
 }
 
-/*
- * Make the tuple of an entry with nulls.  The tuple's columns do not have the
- * offsets of a tuple without nulls.
- */
+/* Make the tuple of an entry with nulls, whose columns have other offsets. */
 static Size
 tuple_with_nulls(const KeyPack *pack, const uint64 *entry, IndexTuple target)
 {

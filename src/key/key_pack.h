@@ -75,7 +75,6 @@ key_entry_set_tuple(uint64 *entry, int nwords, ItemPointer tid, bool dead)
 		offset << KEY_ENTRY_OFFSET_SHIFT | (dead ? KEY_ENTRY_DEAD : 0);
 }
 
-/* key_entry_tid stores the heap TID of an entry in '*tid'. */
 static inline void
 key_entry_tid(const uint64 *entry, int nwords, ItemPointer tid)
 {
@@ -85,27 +84,21 @@ key_entry_tid(const uint64 *entry, int nwords, ItemPointer tid)
 				   (OffsetNumber) ((last >> KEY_ENTRY_OFFSET_SHIFT) & 0xFFFF));
 }
 
-/*
- * key_entry_is_dead returns true if the entry's tuple is marked as recently
- * dead.
- */
+/* True if the entry's tuple is marked as recently dead. */
 static inline bool
 key_entry_is_dead(const uint64 *entry, int nwords)
 {
 	return (entry[nwords] & KEY_ENTRY_DEAD) != 0;
 }
 
-/*
- * key_entry_same_tail returns true if two entries with equal words have the
- * same key.
- */
+/* True if two entries with equal words have the same key. */
 static inline bool
 key_entry_same_tail(int nwords, const uint64 *a, const uint64 *b)
 {
 	return (a[nwords] ^ b[nwords]) >> KEY_ENTRY_TAIL_SHIFT == 0;
 }
 
-/* key_entry_same returns true if two entries have the same key. */
+/* True if two entries have the same key. */
 static inline bool
 key_entry_same(int nwords, const uint64 *a, const uint64 *b)
 {
@@ -178,10 +171,9 @@ typedef struct KeyPack
 } KeyPack;
 
 /*
- * key_pack_kind returns the kind of field for the values of a column, given the
- * comparison function of its operator class and the layout of its type.
- * Returns FIELD_NONE if values cannot be packed.  Types with the same function
- * and layout (domains, a user's own types) have the same kind.
+ * key_pack_kind returns the kind of field for a column, given the comparison
+ * function of its operator class and the layout of its type (which may be a
+ * domain or a user's own type).
  */
 extern FieldKind key_pack_kind(Oid order_function, int16 typlen,
 							   bool typbyval);
@@ -191,24 +183,17 @@ extern bool key_pack_add(KeyPack *pack, FieldKind kind, int column,
 						 bool nulls_first, bool reverse);
 
 /*
- * key_pack_encode fills 'nwords' words and, after them, the tail's word.  The
- * lower bits of the tail's word become 0.  'word' is the value of a
- * FIELD_WORD, already in the column's order.
+ * key_pack_encode fills 'nwords' words, and then the tail's word.  'word'
+ * is the value of a FIELD_WORD, already in the column's order.
  */
 extern void key_pack_encode(const KeyPack *pack, const Datum *values,
 							const bool *isnull, uint64 word, int nwords,
 							uint64 *words);
 
-/*
- * key_pack_word returns the word of a non-null value for ascending order.  The
- * word consists of the value's first field alone.
- */
+/* key_pack_word makes a word, for ascending order, of a value's first field. */
 extern uint64 key_pack_word(FieldKind kind, Datum value);
 
-/*
- * True if a null bit follows the field.  If a value has two fields, the null
- * bit is after the second field.
- */
+/* True if a null bit follows the field; a uuid's follows its second field. */
 static inline bool
 key_pack_has_null_bit(const KeyField *field)
 {
@@ -230,7 +215,7 @@ extern void key_pack_set_desc(KeyPack *pack, TupleDesc desc, int nwords);
 extern Size key_pack_tuple(const KeyPack *pack, const uint64 *entry,
 						   IndexTuple target);
 
-/* key_pack_has_nulls returns true if a column of the entry is null. */
+/* True if a column of the entry is null. */
 static inline bool
 key_pack_has_nulls(const KeyPack *pack, int nwords, const uint64 *entry)
 {
@@ -289,10 +274,7 @@ key_field_store(const KeyField *field, const uint64 *entry, char *target)
 	}
 }
 
-/*
- * key_pack_fill is key_pack_tuple for an entry without nulls.  The caller must
- * zero the tuple's pack->size bytes first.
- */
+/* key_pack_tuple for an entry without nulls and zeroed pack->size bytes */
 static inline void
 key_pack_fill(const KeyPack *pack, const uint64 *entry, IndexTuple target)
 {
@@ -314,17 +296,13 @@ key_pack_fill(const KeyPack *pack, const uint64 *entry, IndexTuple target)
 extern Datum key_pack_value(const KeyPack *pack, const uint64 *entry,
 							char *space, bool *isnull);
 
-/*
- * key_pack_is_single returns true if the pack has one column, passed by value.
- * This frequent case has functions of its own.
- */
+/* True for one column, passed by value: the case of key_single_* below. */
 static inline bool
 key_pack_is_single(const KeyPack *pack)
 {
 	return pack->nfields == 1 && pack->fields[0].kind <= FIELD_UINT64;
 }
 
-/* key_single_encode makes the entry of a non-null value. */
 static inline void
 key_single_encode(const KeyPack *pack, Datum value, uint64 *entry)
 {
@@ -335,7 +313,6 @@ key_single_encode(const KeyPack *pack, Datum value, uint64 *entry)
 	entry[1] = pack->not_null[1];
 }
 
-/* key_single_value returns the value of an entry, and sets *isnull. */
 static inline Datum
 key_single_value(const KeyPack *pack, const uint64 *entry, bool *isnull)
 {

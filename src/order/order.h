@@ -14,8 +14,8 @@
  * order.  So the places of equal tuples determine their order.
  *
  * Words must not contradict the variant's comparison.  If tables of a collation
- * make the words of text, the sort checks this rule: it lets the collation's
- * provider compare some neighbours (order_spot_check).
+ * make the words of text, the sort checks one in TEXT_SPOT_EVERY pairs of
+ * neighbours (order_spot_check).
  *
  *-------------------------------------------------------------------------
  */
@@ -27,10 +27,7 @@
 #include "order/sortextras.h"
 #include "text/text_rank.h"
 
-/*
- * OrderPlace: memory that holds images in input order.  Images in places with
- * lower numbers came earlier.
- */
+/* OrderPlace: images in input order; those of lower numbers came earlier. */
 typedef struct OrderPlace
 {
 	const char *start;
@@ -104,24 +101,19 @@ order_compare_entries(const SortOrder *order, const uint64 *a, const uint64 *b)
 extern void order_begin(SortOrder *order, const PtSortVariant *variant,
 						const SortVariant *own, PtSortKey *key, void *state);
 
-/*
- * order_compare_images orders two images by their bytes.  Images with equal
- * first 8 bytes have the same size.
- */
+/* order_compare_images: by bytes; equal first 8 bytes mean equal sizes. */
 extern int	order_compare_images(const SortOrder *order, const void *a,
 								 const void *b);
 
 /*
- * order_place returns a number for the place of an image in memory.  Images
- * that the caller put later have larger numbers.  The result consists of the
- * number of the image's OrderPlace and, in the lower PLACE_BITS, the offset in
- * that place.
+ * order_place returns a number that is larger for images that came later: the
+ * number of the image's OrderPlace and, in the lower PLACE_BITS, the offset
+ * there.
  */
 #define PLACE_BITS		40
 #define PLACE_MASK		((UINT64CONST(1) << PLACE_BITS) - 1)
 extern uint64 order_place(const SortOrder *order, const void *image);
 
-/* True if own->last_word orders tuples whose key columns are equal. */
 static inline bool
 order_has_last_words(const SortOrder *order)
 {
@@ -197,11 +189,10 @@ order_compare_tuples(SortOrder *order, const void *a, const void *b)
 }
 
 /*
- * If a collation's tables made the words, the collation's provider compares one
- * in TEXT_SPOT_EVERY pairs of neighbours.  order_spot_check compares two
- * tuples that are in the order of their words.  If the provider contradicts the
- * words, the function raises an error or, if the caller can repeat the sort,
- * returns false, and the sort fails.
+ * order_spot_check lets the collation's provider compare two tuples that are in
+ * the order of their words.  If the provider contradicts the words, it either
+ * raises an error or, if the caller can repeat the sort, returns false, and the
+ * sort fails.
  */
 extern bool order_spot_check(SortOrder *order, const void *a, const void *b);
 

@@ -4,9 +4,8 @@
  *	  Extras of a sort, beyond the public headers, for ptsort's own variants.
  *
  * The extras are keys that learn, sorts that the caller repeats if they fail,
- * and callbacks that see entries with their words.  Only ptsort's own variants
- * need the extras, so the extras are not part of the interface for other
- * extensions, and may change with every build of the library.
+ * and callbacks that see entries with their words.  They may change with every
+ * build of the library.
  *
  *-------------------------------------------------------------------------
  */
@@ -114,17 +113,13 @@ extern Oid	sort_contradicted(const PtSort *sort);
 extern void sort_wrong_variant(const PtSort *sort,
 							   const PtSortVariant *variant);
 
-/* sort_variant returns the sort's variant. */
 static inline const PtSortVariant *
 sort_variant(const PtSort *sort)
 {
 	return ((const SortHead *) sort)->variant;
 }
 
-/*
- * sort_state returns the state of a sort of this variant.  It raises an error
- * for a sort of another variant.
- */
+/* sort_state raises an error for a sort of another variant. */
 static inline void *
 sort_state(PtSort *sort, const PtSortVariant *variant)
 {

@@ -65,21 +65,20 @@ typedef struct CodeInterval
 	TextContext context;		/* the last symbols coded */
 } CodeInterval;
 
-/* TextPrefix: the prefix that nearly all strings have. */
+/* TextPrefix: the prefix that nearly all strings have, if any */
 typedef struct TextPrefix
 {
-	int			length;			/* 0: there is no prefix */
+	int			length;
 	char		bytes[TEXT_SAMPLE_BYTES];
 	CodeInterval interval;		/* interval of all strings with the prefix */
 } TextPrefix;
 
-/* Maximum length in bytes of a string in the memo. */
+/*
+ * The memo has 2^MEMO_BITS entries for strings of up to MEMO_BYTES; a hash
+ * selects one.  After MEMO_TRIED lookups memo_is_useful decides.
+ */
 #define MEMO_BYTES		(2 * (int) sizeof(uint64))
-
-/* The memo has 2^MEMO_BITS entries; a hash of the string selects one entry. */
 #define MEMO_BITS		7
-
-/* Number of lookups after which memo_is_useful decides. */
 #define MEMO_TRIED		1024
 
 /*
@@ -163,7 +162,6 @@ text_code_peak_memory(const TextCode *code)
 	return code->peak;
 }
 
-/* Update the peak with the code's memory plus 'more' bytes. */
 static void
 note_peak(TextCode *code, Size more)
 {
@@ -230,10 +228,7 @@ code_symbol(const TextModel *model, CodeInterval *interval, int symbol)
 	return refill(interval);
 }
 
-/*
- * Returns the symbol of a character of two or three bytes; NO_SYMBOL if the
- * character has several symbols or is not in the cache.
- */
+/* The only symbol of a cached character of two or three bytes, or NO_SYMBOL */
 static inline int
 find_wide(const TextSymbols *symbols, const char *string, const char *end,
 		  int *length)
@@ -299,10 +294,7 @@ code_bytes(const TextCode *code, CodeInterval *interval, const char *string,
 	return string;
 }
 
-/*
- * Narrow the interval by any character.  Returns false if no further symbol
- * can be coded.
- */
+/* Narrow the interval by any character.  Returns false if no symbol fits. */
 static pg_noinline bool
 code_character(TextCode *code, CodeInterval *interval, const char **string,
 			   const char *end)
@@ -326,10 +318,7 @@ code_character(TextCode *code, CodeInterval *interval, const char **string,
 		(pair & PAIR_ABOVE) == 0;
 }
 
-/*
- * Narrow the interval by the characters of a string.  Returns false if no
- * further symbol can be coded.
- */
+/* Narrow the interval by a string.  Returns false if no further symbol fits. */
 static inline bool
 code_string(TextCode *code, CodeInterval *interval, const char *string,
 			const char *end)
@@ -390,10 +379,7 @@ code_words(TextCode *code, const char *string, int length, uint64 *words)
 	*words = (uint64) interval.low;
 }
 
-/*
- * True if strings repeat, or if there were too few lookups to tell.  'memo' is
- * NULL before the first lookup.
- */
+/* True if strings repeat, or if there were too few lookups to tell. */
 static inline bool
 memo_is_useful(const TextMemo *memo)
 {
@@ -401,10 +387,7 @@ memo_is_useful(const TextMemo *memo)
 		memo->found > MEMO_TRIED / 2;
 }
 
-/*
- * Returns the entry for a string of at most MEMO_BYTES bytes.  If *found is
- * false, the caller must store the string's words in the entry.
- */
+/* Returns a string's entry; the caller stores its words unless *found. */
 static inline TextMemoEntry *
 memo_entry(TextMemo *memo, const char *string, int length, bool *found)
 {
@@ -542,7 +525,7 @@ learn_prefix(TextCode *code)
 	memcpy(prefix->bytes, string, prefix->length);
 }
 
-/* Code the prefix.  An empty prefix has the interval of all strings. */
+/* Find the interval of the prefix. */
 static void
 code_prefix(TextCode *code)
 {

@@ -4,13 +4,10 @@
  *	  Order-preserving compression of strings into sort key words.
  *
  * Two keys may differ only after many bytes: URLs share hosts, paths share
- * directories, names share first names.  Thousands of strings, or their sort
- * keys, may then share the first eight bytes.  For most collations of the C
- * library the server has no abbreviated keys at all.  So ptsort compresses
- * strings before it truncates them.  It learns a code from the first strings of
- * a sort, and predictable characters then take almost no bits.  Two words hold
- * 40 to 60 characters of a URL; with plain weights they would hold only about
- * 20.
+ * directories.  For most collations of the C library the server has no
+ * abbreviated keys at all.  So ptsort compresses strings before it truncates
+ * them.  It learns a code from the first strings of a sort, and predictable
+ * characters then take almost no bits.
  *
  * The code is an arithmetic code without the last step, which would choose the
  * shortest number in an interval.  The interval of all strings is 0 to 2^64, or
@@ -28,9 +25,8 @@
  * code makes two words, or one if the sample shows that one word distinguishes
  * the strings well enough.  Words never contradict the order of the strings.
  *
- * All participants of a sort use one code, since words of different codes
- * cannot be compared.  Each participant learns the code from one participant's
- * sample and memory limit; learning depends on nothing else.
+ * All participants of a sort learn the same code, from one participant's sample
+ * and memory limit; learning depends on nothing else.
  *
  * Order-preserving arithmetic codes: Gilbert and Moore, "Variable-length
  * binary encodings" (1959).  Zhang et al. use dictionaries for index keys:
@@ -50,22 +46,18 @@ typedef struct TextCode TextCode;
 
 /*
  * text_code_create makes a code for a column whose values have the form 'form'.
- * 'ranks' must be ready and outlive the code; NULL means that strings are
- * ordered by their bytes.  The code makes at most 'nwords' words.  It uses at
- * most 'limit' bytes while it learns, and fewer bytes later.  With a lower
- * limit, the code keeps a smaller sample and builds fewer tables
- * (text_model.h).
- *
- * All memory of the code is in its own context, a child of the current context.
+ * 'ranks' must be ready and outlive the code; NULL means order by bytes.  The
+ * code makes at most 'nwords' words.  It uses at most 'limit' bytes while it
+ * learns, fewer later, all in a child of the current context.  With a lower
+ * limit, it keeps a smaller sample and builds fewer tables (text_model.h).
  */
 extern TextCode *text_code_create(TextForm form, const TextRanks *ranks,
 								  int nwords, Size limit);
 
-/*
- * text_code_most_memory returns the maximum number of bytes that learning uses
- * under a limit.
- */
+/* Bytes: the most that learning uses under a limit, the most used, used now */
 extern Size text_code_most_memory(Size limit);
+extern Size text_code_peak_memory(const TextCode *code);
+extern Size text_code_memory(const TextCode *code);
 
 /*
  * text_code_show offers a non-null value to the sample.  text_code_learn
@@ -86,19 +78,7 @@ extern void text_code_import(TextCode *code, const char *source, Size length);
  */
 extern int	text_code_learn(TextCode *code);
 
-/*
- * text_code_words makes the words of a non-null value.  The caller must call
- * text_code_learn first.
- */
+/* text_code_words makes the words of a non-null value after learning. */
 extern void text_code_words(TextCode *code, Datum value, uint64 *words);
-
-/* text_code_memory returns the number of bytes that the code uses now. */
-extern Size text_code_memory(const TextCode *code);
-
-/*
- * text_code_peak_memory returns the maximum memory used during learning, in
- * bytes.
- */
-extern Size text_code_peak_memory(const TextCode *code);
 
 #endif							/* PTSORT_TEXT_CODE_H */

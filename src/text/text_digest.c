@@ -4,9 +4,8 @@
  *	  Digests of collations by what they mean.
  *
  * A digest is the hash of an image of the collation.  Collations with the same
- * image order all strings alike.  Different images prove nothing, although
- * nearly always the order of some strings differs.  This comment argues for
- * each kind of image why it determines the order.
+ * image order all strings alike; different images prove nothing.  This comment
+ * argues for each kind of image why it determines the order.
  *
  * Bytes.  A collation that orders strings by their bytes (text_rank_bytewise)
  * has the same image in every provider and encoding.
@@ -21,10 +20,9 @@
  * same.  Without these elements, of two elements that match at the same place
  * the longer one precedes in the list (the shorter one is its prefix).  So the
  * first match is the longest one, and the order of the list has no meaning.
- * Every byte begins an element; therefore bytes and characters that the locale
- * does not define are elements, too.  The image contains the bytes of all
- * elements that can match, in ascending order.  Two collations with the same
- * image divide all strings alike.
+ * Every byte begins an element, even if the locale does not define it.  The
+ * image contains the bytes of all elements that can match, in ascending order,
+ * so two collations with the same image divide all strings alike.
  *
  * Second, each pass reads the elements' weights, and compares what it reads.
  * Which elements a pass reads, in which order and how often, depends on the
@@ -87,16 +85,15 @@
 /*
  * Images begin with one of these names.  Any change of any image's contents
  * requires a new number, because ptsort ships digests of released C libraries
- * (contrib/collations).  The digest of "C" depends on nothing but this number.
- * By this digest, the SQL functions find out whether digests of other machines
- * have the present format.
+ * (contrib/collations).  The digest of "C" depends on nothing but this number;
+ * by it, the SQL functions find out whether other digests have this format.
  */
 #define IMAGE_FORMAT	"ptsort 1"
 #define BYTES_IMAGE		IMAGE_FORMAT " bytes"
 #define LIBC_IMAGE		IMAGE_FORMAT " libc"
 #define ICU_IMAGE		IMAGE_FORMAT " icu"
 
-/* Add a number to the image; in all byte orders it is the same. */
+/* Add a number to the image, which is the same in all byte orders. */
 static void
 image_put(StringInfo image, uint32 number)
 {
@@ -104,7 +101,6 @@ image_put(StringInfo image, uint32 number)
 	pq_sendint32(image, number);
 }
 
-/* Add bytes and their length to the image. */
 static void
 image_put_bytes(StringInfo image, const void *bytes, int length)
 {
@@ -169,7 +165,7 @@ typedef struct ElementList
 	int			room;
 } ElementList;
 
-/* Add an element to the list: see text_table_walk. */
+/* A TextTableVisitor that adds an element to the list. */
 static bool
 add_element(void *arg, const unsigned char *bytes, int n, int32 index)
 {
@@ -271,11 +267,7 @@ list_elements(const CollateTables *tables)
 static CollateWeights
 element_weights(const ElementList *list, int i, int pass)
 {
-	CollateWeights weights;
-
-	weights.at = text_table_weight(list->tables, list->elements[i].index,
-								   pass, &weights.length);
-	return weights;
+	return text_table_weights(list->tables, list->elements[i].index, pass);
 }
 
 /*
@@ -366,8 +358,8 @@ digest_elements(const ElementList *list)
  * strings are made of, and the bytes of these elements.
  */
 #define TRIAL_SIZE		16
-#define TRIAL_KINDS		(2 * TRIAL_SIZE)
-#define TRIAL_PAIRS		(64 * TRIAL_SIZE)
+#define TRIAL_KINDS		32
+#define TRIAL_PAIRS		1024
 
 /* TrialKind: some elements that all passes treat alike. */
 typedef struct TrialKind
@@ -385,19 +377,7 @@ typedef struct Trial
 	TrialKind	kinds[TRIAL_KINDS];
 } Trial;
 
-/* TrialString: a string of elements. */
-typedef struct TrialString
-{
-	int			n;
-	const Element *elements[2 * TRIAL_SIZE];
-	int			length;
-	char		bytes[2 * TRIAL_SIZE * TRIAL_SIZE + 1];
-} TrialString;
-
-/*
- * Returns a number that is the same for elements that have weights, and go
- * backward, in the same passes.
- */
+/* The same for elements that have weights, and go backward, in equal passes. */
 static uint64
 signature_of(const ElementList *list, int i)
 {
@@ -415,7 +395,7 @@ signature_of(const ElementList *list, int i)
 	return signature;
 }
 
-/* Choose elements of all kinds; each element of a kind is equally likely. */
+/* Choose elements of all kinds, each element of a kind with equal chances. */
 static void
 choose_elements(Trial *trial)
 {
@@ -458,38 +438,33 @@ any_element(Trial *trial)
 }
 
 static void
-append_element(const Trial *trial, TrialString *string, const Element *element)
+append_element(const Trial *trial, StringInfo string, const Element *element)
 {
-	string->elements[string->n++] = element;
-	memcpy(string->bytes + string->length,
-		   trial->list->bytes.data + element->at, element->length);
-	string->length += element->length;
-	string->bytes[string->length] = '\0';
+	appendBinaryStringInfo(string, trial->list->bytes.data + element->at,
+						   element->length);
 }
 
+/*
+ * Make a string of elements, and a variant.  At three in 'part' places, the
+ * variant has one more element, another one, or none.
+ */
 static void
-make_string(Trial *trial, TrialString *string)
+make_pair(Trial *trial, int part, StringInfo string, StringInfo variant)
 {
 	int			n = pg_prng_uint32(&trial->state) % (TRIAL_SIZE + 1);
 
-	memset(string, 0, sizeof(*string));
-	while (string->n < n)
-		append_element(trial, string, any_element(trial));
-}
-
-/* Make a variant: add, remove and replace some elements of a string. */
-static void
-vary_string(Trial *trial, const TrialString *string, TrialString *variant)
-{
-	memset(variant, 0, sizeof(*variant));
-	for (int i = 0; i < string->n; i++)
+	resetStringInfo(string);
+	resetStringInfo(variant);
+	for (int i = 0; i < n; i++)
 	{
-		uint32		number = pg_prng_uint32(&trial->state) % 16;
+		const Element *element = any_element(trial);
+		uint32		number = pg_prng_uint32(&trial->state) % part;
 
+		append_element(trial, string, element);
 		if (number < 2)
 			append_element(trial, variant, any_element(trial));
 		if (number != 1 && number != 2)
-			append_element(trial, variant, string->elements[i]);
+			append_element(trial, variant, element);
 	}
 }
 
@@ -499,9 +474,11 @@ agrees_on_elements(const TextRanks *ranks, const ElementList *list,
 				   Oid collation)
 {
 	Trial	   *trial = palloc0(sizeof(Trial));
-	TrialString a;
-	TrialString b;
+	StringInfoData a;
+	StringInfoData b;
 
+	initStringInfo(&a);
+	initStringInfo(&b);
 	trial->list = list;
 	pg_prng_seed(&trial->state, 1);
 	choose_elements(trial);
@@ -510,14 +487,9 @@ agrees_on_elements(const TextRanks *ranks, const ElementList *list,
 		int			truth;
 		int			cmp;
 
-		make_string(trial, &a);
-		if (i % 4 == 0)
-			make_string(trial, &b);
-		else
-			vary_string(trial, &a, &b);
-		truth = varstr_cmp(a.bytes, a.length, b.bytes, b.length, collation);
-		if (!text_rank_compare(ranks, 0, a.bytes, a.length, b.bytes, b.length,
-							   &cmp))
+		make_pair(trial, i % 4 == 0 ? 3 : 16, &a, &b);
+		truth = varstr_cmp(a.data, a.len, b.data, b.len, collation);
+		if (!text_rank_compare(ranks, 0, a.data, a.len, b.data, b.len, &cmp))
 			cmp = 0;
 		if ((cmp > 0) != (truth > 0) || (cmp < 0) != (truth < 0))
 			return false;
@@ -567,9 +539,7 @@ digest_icu(Oid collation)
 	return image_digest(&image);
 }
 
-/*
- * True if the C library has a locale with the name that a catalog column has.
- */
+/* True if the C library has the locale that a catalog column names. */
 static bool
 has_locale(HeapTuple tuple, AttrNumber column)
 {
@@ -584,10 +554,7 @@ has_locale(HeapTuple tuple, AttrNumber column)
 	return true;
 }
 
-/*
- * True if the server can use the collation.  (The server raises an error if
- * the locale is not installed.)
- */
+/* True if the server can use the collation without an error. */
 static bool
 is_usable(Oid collation)
 {

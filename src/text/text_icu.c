@@ -36,9 +36,8 @@
  * ptsort links only against the server, and ICU renames its functions with
  * every release.  So ptsort looks the functions up by name.  If the process
  * contains several releases of ICU, ptsort cannot tell which one the server
- * calls, and uses none.  ptsort opens each collation itself instead of using
- * the server's object.  If ptsort picked the wrong release, the worst result
- * would be wrong ranks, and text_rank.c tests the ranks.
+ * calls, and uses none.  Should it still use the wrong one, text_rank.c, which
+ * tests the ranks, notices.
  *
  *-------------------------------------------------------------------------
  */
@@ -89,13 +88,10 @@ enum
 /* ICU's fast path for Latin covers code points below this one. */
 #define LATIN_END		0x180
 
-/* Room for the sort key of two characters; the key is much shorter. */
+/* Ample room for the sort key of two characters */
 #define MAX_SORT_KEY	(4 * MAX_CONTRACTION)
 
-/*
- * SCRIPT_MARK precedes a letter that represents its script.  FIRST_MARK to
- * LAST_MARK is the range of all marks of this kind.
- */
+/* SCRIPT_MARK, one of a range of marks, precedes a letter of a script. */
 enum
 {
 	FIRST_MARK = 0xFDD0,
@@ -103,10 +99,7 @@ enum
 	LAST_MARK = 0xFDEF
 };
 
-/*
- * The ICU functions that ptsort calls: result, name and arguments.  *error is
- * > 0 after an error and < 0 after a warning.
- */
+/* ICU's functions; *error is > 0 after an error and < 0 after a warning. */
 #define ICU_FUNCTIONS(FUNCTION) \
 	FUNCTION(UCollator *, ucol_open, (const char *locale, int *error)) \
 	FUNCTION(void, ucol_close, (UCollator *collator)) \
@@ -188,7 +181,6 @@ struct IcuCollation
 	int32		next;			/* the next element */
 };
 
-/* set by find_functions */
 static IcuFunctions icu_functions;
 
 
@@ -425,10 +417,7 @@ text_icu_joined(const IcuCollation *icu, char first, char second)
  * Opening a collation
  */
 
-/*
- * Record that two characters follow each other in a sequence with weights of
- * its own.
- */
+/* Record that two characters follow each other in a contraction. */
 static void
 note_pair(IcuCollation *icu, int32 first, int32 second)
 {
@@ -438,11 +427,7 @@ note_pair(IcuCollation *icu, int32 first, int32 second)
 		icu->joined[first][second / 64] |= UINT64CONST(1) << (second % 64);
 }
 
-/*
- * Record which characters follow each other in a contraction.  A mark and the
- * character after it need no record: marks join with any character
- * (CHARACTER_JOINS).
- */
+/* Record a contraction, except marks, which join any character. */
 static void
 note_contraction(IcuCollation *icu, const UChar *string, int length)
 {
@@ -489,10 +474,7 @@ key_first_byte(const IcuCollation *icu, const UChar *string, int length,
 	return i < n && key[i] <= 1 ? key[0] : -1;
 }
 
-/*
- * Record the first weight of a script, and the shift to the weight's new first
- * byte.  Returns false if ICU's data do not show the weight or the shift.
- */
+/* Record a script.  Returns false if ICU's data do not show its first bytes. */
 static bool
 note_script(IcuCollation *icu, const UChar *string, int length)
 {
@@ -625,8 +607,7 @@ text_icu_locale(Oid collation, char **rules)
 
 /*
  * The collations of Japanese and Chinese order thousands of characters by rules
- * of their own.  So opening one takes 17 ms instead of 7 ms, and their weights
- * save less time for each string.
+ * of their own.  So opening them takes longer, and their weights save less.
  */
 int
 text_icu_opening_cost(Oid collation)
@@ -642,8 +623,8 @@ text_icu_opening_cost(Oid collation)
 	return 1;
 }
 
-void
-text_icu_close(IcuCollation *icu)
+static void
+close_collation(IcuCollation *icu)
 {
 	const IcuFunctions *f = &icu_functions;
 
@@ -684,6 +665,6 @@ text_icu_open(Oid collation)
 	icu->continues = f->uset_openEmpty();
 	if (same_version(collator, locale) && read_collation(icu))
 		return icu;
-	text_icu_close(icu);
+	close_collation(icu);
 	return NULL;
 }

@@ -3,9 +3,6 @@
  * text_icu.h
  *	  Information from ICU about its collations.
  *
- * text_unit.c uses these functions to divide strings into units with weights of
- * their own, and caches the weights.
- *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_TEXT_ICU_H
@@ -51,14 +48,8 @@ extern char *text_icu_locale(Oid collation, char **rules);
  */
 extern IcuCollation *text_icu_open(Oid collation);
 
-/*
- * text_icu_opening_cost returns the cost of opening a collation: a multiple of
- * the cost of most collations, which is 1.
- */
+/* text_icu_opening_cost: 1 for most collations, more for slow ones. */
 extern int	text_icu_opening_cost(Oid collation);
-
-/* text_icu_close frees a collation. */
-extern void text_icu_close(IcuCollation *icu);
 
 /* text_icu_character looks up a character's rank and flags. */
 extern IcuCharacter text_icu_character(IcuCollation *icu,
@@ -79,10 +70,7 @@ extern void text_icu_begin(IcuCollation *icu, const char *string,
 						   const char *end);
 extern uint32 text_icu_next(IcuCollation *icu);
 
-/*
- * text_icu_code_point returns the code point of the character at *string and
- * advances *string past the character.
- */
+/* text_icu_code_point reads the character at *string and advances past it. */
 static inline pg_wchar
 text_icu_code_point(const char **string, const char *end)
 {
@@ -123,17 +111,13 @@ extern bool text_unit_compare(UnitTable *table, int shared,
 extern uint32 text_unit_next(UnitTable *table, const char **string,
 							 const char *end, int *taken);
 
-/*
- * text_unit_begins returns true if a character of n bytes may begin a unit of
- * several characters.
- */
+extern bool text_unit_continues(const UnitTable *table, char byte, char next);
+
+/* True if a character of n bytes may begin a unit of several characters. */
 extern bool text_unit_begins(UnitTable *table, const char *character, int n);
 
-/*
- * text_unit_is_character returns true if the unit at 'string' is one character.
- */
+/* True if the unit at 'string' is one character. */
 extern bool text_unit_is_character(UnitTable *table, const char *string,
 								   const char *end);
-extern bool text_unit_continues(const UnitTable *table, char byte, char next);
 
 #endif							/* PTSORT_TEXT_ICU_H */

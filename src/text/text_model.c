@@ -10,10 +10,8 @@
  * Memory.  A count for each symbol in each context of two symbols would take 4
  * MB for printable ASCII.  But only some contexts get a table, and only these
  * contexts need counts of symbols.  Therefore the caller counts in two passes.
- * The model takes up to 304 kB.  With less memory, fewer contexts get tables;
- * with even less, only contexts of one symbol get tables.  With very little
- * memory there is a single table.  Words from smaller models decide fewer
- * comparisons.
+ * With less memory, fewer contexts get tables, or only those of one symbol, or
+ * there is a single table.
  *
  * Both passes keep counts of 16 bits in the memory of the model.  The first
  * pass counts contexts in 'tables'.  A count stops at the maximum, which is
@@ -278,7 +276,7 @@ text_model_choose(TextCounts *counts)
 	model->parts = palloc0(model->ntables * table_size(model));
 }
 
-/* Add to sums[] a table's own counts, not those of longer contexts. */
+/* Add a table's own counts to sums[], not those of longer contexts. */
 static void
 add_counts(uint32 *sums, const TextModel *model, int table)
 {
@@ -288,9 +286,7 @@ add_counts(uint32 *sums, const TextModel *model, int table)
 		sums[i] += counts[i];
 }
 
-/*
- * Compute probabilities from counts and the shorter context's probabilities.
- */
+/* Compute probabilities from counts and those of the shorter context. */
 static void
 complete(const uint32 *counts, int n, const double *shorter, double *result)
 {

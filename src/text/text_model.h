@@ -37,13 +37,10 @@
 
 #include "ptsort_variant.h"
 
-/* Maximum number of strings in a sample. */
+/* Maximum number of strings in a sample, and of bytes kept of each string */
 #define TEXT_SAMPLE_STRINGS 8000
-
-/* The sample truncates strings to this length in bytes. */
 #define TEXT_SAMPLE_BYTES	256
 
-/* SampleWords: the words of a string of the sample. */
 typedef struct SampleWords
 {
 	uint64		words[PTSORT_MAX_WORDS];
@@ -69,11 +66,7 @@ typedef struct TextSample
 extern void text_sample_show(TextSample *sample, const char *string,
 							 int length);
 
-/*
- * text_sample_next returns the next string of the sample and sets *length, or
- * returns NULL after the last one.  The caller must set the position '*at' to 0
- * before the first call.
- */
+/* text_sample_next: the string at *at (0 at first), or NULL after the last */
 extern const char *text_sample_next(const TextSample *sample, Size *at,
 									int *length);
 
@@ -85,10 +78,7 @@ extern const char *text_sample_next(const TextSample *sample, Size *at,
 extern int	text_sample_prefix(const TextSample *sample, double fraction,
 							   const char **prefix);
 
-/*
- * text_sample_import fills an empty sample with the data of another process's
- * sample.  Returns false if the data is not a valid sample.
- */
+/* text_sample_import fills an empty sample.  Returns false if it is invalid. */
 extern bool text_sample_import(TextSample *sample, const char *source,
 							   Size bytes);
 
@@ -139,7 +129,6 @@ typedef struct TextContext
 	int			last;
 } TextContext;
 
-/* text_model_parts returns the table of a context. */
 static inline const uint16 *
 text_model_parts(const TextModel *model, const TextContext *context)
 {

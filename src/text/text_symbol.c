@@ -26,7 +26,6 @@
 /* Maximum weights per first symbol, so that no pair equals PAIR_VARIES. */
 #define MAX_SHARING		(MAX_SYMBOLS - 2)
 
-/* Empty the tables of characters. */
 static void
 forget_characters(TextSymbols *symbols)
 {
@@ -59,10 +58,7 @@ insert_weight(TextSymbols *symbols, int place, uint32 weight)
 	symbols->nweights++;
 }
 
-/*
- * Returns the number of learned weights below a weight.  The loop has no
- * branch that depends on the weights, because it would be unpredictable.
- */
+/* Returns a weight's place, without branches that depend on the weights. */
 static int
 place_of(const TextSymbols *symbols, uint32 weight)
 {
@@ -110,10 +106,7 @@ note_open(TextSymbols *symbols, char byte, int symbol)
 	}
 }
 
-/*
- * Store the pair of symbols for the bytes from 'start' up to 'end' if these
- * bytes are a character for which the tables have room.
- */
+/* Store the pair of symbols of a character if the tables have room for it. */
 static void
 remember(TextSymbols *symbols, const char *start, const char *end,
 		 uint16 pair)
@@ -186,10 +179,7 @@ remember_several(TextSymbols *symbols, const char *start, const char *end)
 	return true;
 }
 
-/*
- * Returns the weight at *string, as text_rank_next does.  'kept' is what
- * text_symbol_wide returned.
- */
+/* As text_rank_next; 'kept' is what text_symbol_wide returned. */
 static uint32
 next_weight(TextSymbols *symbols, const char **string, const char *end,
 			int kept)
@@ -236,11 +226,10 @@ text_symbol_look_up(TextSymbols *symbols, const char **string, const char *end)
  * Learning
  */
 
-/* PlaceCount: the number of times that a place occurs in the sample. */
 typedef struct PlaceCount
 {
 	int			place;
-	uint32		count;
+	uint32		count;			/* in a part of the sample */
 } PlaceCount;
 
 static int
@@ -254,7 +243,6 @@ compare_counts(const void *a, const void *b)
 	return left->place - right->place;
 }
 
-/* Insert the weights of a string into the list. */
 static void
 learn_string(TextSymbols *symbols, const char *string, int length)
 {

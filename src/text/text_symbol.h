@@ -4,14 +4,12 @@
  *	  Strings as symbols of the model.
  *
  * In terms of the Unicode collation algorithm (UTS #10), all collations in use
- * first compare the *primary weights* of characters, one after the other.
- * Base letters and digits have primary weights.  Case and accents decide only
- * between strings with equal primary weights.  *Ignorable* characters (most
- * control characters, combining accents) have no primary weight at all.
+ * first compare the *primary weights* of characters, one after the other.  Case
+ * and accents decide only between strings with equal primary weights.
+ * *Ignorable* characters (combining accents) have no primary weight.
  * Contractions (the Czech "ch") have weights of their own, and one character
- * may have several weights.  The tables of a collation prove that the order of
- * strings never contradicts the order of their weights; text_rank.h provides
- * weights as ranks.  In bytewise order ("C") the bytes are the weights.
+ * may have several.  text_rank.h provides weights as ranks.  In bytewise order
+ * ("C") the bytes are the weights.
  *
  * A weight becomes a symbol of the model (text_model.h); symbols have the
  * order of the weights.  If there are no more weights than symbols, each
@@ -46,10 +44,7 @@
 #define TEXT_SYMBOL_LEARNING_BYTES	(2 * TEXT_SYMBOL_BYTES)
 #define TEXT_SYMBOL_WEIGHTS	(TEXT_MODEL_MEMORY / TEXT_SYMBOL_LEARNING_BYTES)
 
-/*
- * TextSeveral: the symbols of a character of two or three bytes, unless it
- * begins a contraction.
- */
+/* TextSeveral: a character's symbols unless it begins a contraction. */
 typedef struct TextSeveral
 {
 	uint16		code_point;		/* 0: unused */
@@ -114,20 +109,14 @@ extern TextSymbols *text_symbol_learn(const TextRanks *ranks, int max_weights,
 extern uint32 text_symbol_look_up(TextSymbols *symbols, const char **string,
 								  const char *end);
 
-/*
- * text_symbol_is_known returns true if a value of 'bytes' is IGNORABLE_SYMBOL
- * or a symbol that does not depend on the next byte.
- */
+/* True if a value of 'bytes' is final: not NO_SYMBOL, not open. */
 static inline bool
 text_symbol_is_known(int symbol)
 {
 	return symbol != NO_SYMBOL && (symbol & OPEN_SYMBOL) == 0;
 }
 
-/*
- * text_symbol_close returns a value of 'bytes' for the character at 'string'.
- * It removes OPEN_SYMBOL if the next byte does not change the symbol.
- */
+/* text_symbol_close removes OPEN_SYMBOL if the next byte changes nothing. */
 static inline int
 text_symbol_close(const TextSymbols *symbols, int symbol, const char *string,
 				  const char *end)
@@ -160,10 +149,7 @@ text_symbol_next(TextSymbols *symbols, const char **string, const char *end)
 	return symbol == IGNORABLE_SYMBOL ? 0 : symbol << 8;
 }
 
-/*
- * text_symbol_code_point returns the code point of a UTF-8 character of two or
- * three bytes, and sets *length.  Returns 0 for any other bytes.
- */
+/* Returns the code point of two or three bytes of UTF-8; 0: other bytes. */
 static inline uint32
 text_symbol_code_point(const char *string, const char *end, int *length)
 {
@@ -183,10 +169,7 @@ text_symbol_code_point(const char *string, const char *end, int *length)
 	return code_point < 0x800 ? 0 : code_point;
 }
 
-/*
- * text_symbol_wide returns the cached pair of a character of two or three
- * bytes, and sets *length.  Returns -1 for a character that is not cached.
- */
+/* text_symbol_wide returns the cached pair of such a character, or -1. */
 static inline int
 text_symbol_wide(const TextSymbols *symbols, const char *string,
 				 const char *end, int *length)

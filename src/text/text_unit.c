@@ -92,10 +92,7 @@ next_character(UnitTable *table, const char **string, const char *end)
 	return *find_character(table, text_icu_code_point(string, end));
 }
 
-/*
- * True if the weights of two consecutive characters may differ from the weights
- * of each character alone.
- */
+/* True if two consecutive characters may have weights of their own. */
 static bool
 joins(const UnitTable *table, const IcuCharacter *character,
 	  const IcuCharacter *next)
@@ -137,8 +134,7 @@ text_unit_is_character(UnitTable *table, const char *string, const char *end)
 bool
 text_unit_begins(UnitTable *table, const char *character, int n)
 {
-	IcuCharacter found = next_character(table, &character,
-										character + n);
+	IcuCharacter found = next_character(table, &character, character + n);
 
 	return (found.flags & (CHARACTER_BEGINS | CHARACTER_JOINS)) != 0;
 }
@@ -269,10 +265,7 @@ text_unit_next(UnitTable *table, const char **string, const char *end,
  * Comparing
  */
 
-/*
- * next_simple returns this value for a unit that is not simple.  A simple unit
- * is a single character with at most one rank.
- */
+/* A simple unit is a single character with at most one rank. */
 #define NOT_SIMPLE	PG_UINT32_MAX
 
 /* Returns the next rank of a string, 0 at its end, or NOT_SIMPLE. */
