@@ -8,16 +8,11 @@
  * would write for the slice's tuples.  Then ptsort's indexes behave as the
  * server's do (space, deduplication, amcheck).
  *
- * This code is faster than the server's, which forms, copies and compares every
- * tuple.  Here a posting list grows in place, and usually a comparison of
- * bytes, not of columns, shows that two keys differ.
- *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "btree/btpage.h"
-#include "catalog/pg_am.h"
 #include "util.h"
 #include "utils/memutils.h"
 
@@ -66,10 +61,6 @@ btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno, uint32 level)
 	open->extrabefore = 0;
 }
 
-
-/*
- * Adding tuples
- */
 
 /*
  * True if nbtree's rules allow adding a tuple of 'size' bytes to the page.  A
@@ -277,11 +268,6 @@ btpage_fill(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
 	return fill(rules, open, pack, entries, n, full, 2);
 }
 
-
-/*
- * Ending a page
- */
-
 static inline IndexTuple
 last_tuple(const BtOpenPage *open)
 {
@@ -358,10 +344,6 @@ btpage_first_tuple(Page page)
 	return CopyIndexTuple(itup);
 }
 
-
-/*
- * Posting lists
- */
 
 /*
  * As in the server, a posting list with its key and line pointer takes at most

@@ -3,24 +3,21 @@
  * btpage.h
  *	  Forms nbtree pages from tuples that arrive in index order.
  *
- * btload builds a page in private memory.  While the page is open, the slot of
- * the high key (P_HIKEY) is reserved and data starts at P_FIRSTKEY.  Until
- * btload closes a page, it does not know whether the page gets a high key: the
- * rightmost page of a level has none.
+ * btload.c builds a page in private memory.  While the page is open, the slot
+ * of the high key (P_HIKEY) is reserved and data starts at P_FIRSTKEY.  Until
+ * btload.c closes a page, it does not know whether the page gets a high key:
+ * the rightmost page of a level has none.
  *
  * Deduplication: a BtPending collects the heap TIDs of equal tuples for one
- * posting list tuple.  btload first adds a plain tuple to the page;
+ * posting list tuple.  btload.c first adds a plain tuple to the page;
  * btpending_accept removes that tuple if the next one is equal.
  *
  * The sort returns tuples of exact keys as entries, which hold the whole key
  * and the heap TID (key_pack.h).  A few shifts and stores make the index tuple
- * in its place on the page, and comparing keys means comparing bits.  Both are
- * far cheaper than copying and comparing index tuples.  Posting lists need a
- * buffer, and so do tuples with nulls, because nulls move the other columns.
- * In all functions, 'entries' points to n entries in index order.
- *
- * These functions know nothing about blocks, files and WAL (pagewrite.h), nor
- * about the tree (btload.h).
+ * in its place on the page, and comparing keys means comparing bits.  Posting
+ * lists need a buffer, and so do tuples with nulls, because nulls move the
+ * other columns.  In all functions, 'entries' points to n entries in index
+ * order.
  *
  *-------------------------------------------------------------------------
  */
@@ -115,7 +112,7 @@ extern void btpage_carry_over(const BtOpenPage *from, BtOpenPage *to);
  */
 extern IndexTuple btpage_close(const BtRules *rules, BtOpenPage *open);
 
-/* btpage_close_rightmost finishes a page that has no right sibling. */
+/* btpage_close_rightmost ends a page that has no right sibling. */
 extern void btpage_close_rightmost(BtOpenPage *open);
 
 /*

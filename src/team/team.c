@@ -3,11 +3,6 @@
  * team.c
  *	  The processes that sort together; see team.h.
  *
- * Every participant's first sort has the role PTSORT_WORKER.  A second sort
- * reads the runs of all participants.  If the participants read slices, each
- * has a second sort, in the role PTSORT_SLICE_LEADER or, in a worker,
- * PTSORT_SLICE.  Otherwise only the leader has one, in the role PTSORT_LEADER.
- *
  * This file uses no locks and does not wait: the sort waits for runs, and the
  * server's functions wait for the end of the workers (see TeamSlot).
  *
@@ -15,21 +10,15 @@
  */
 #include "compat.h"
 
-#include "access/parallel.h"
-#include "access/xact.h"
 #include "debug.h"
 #include "limit/estimate.h"
-#include "miscadmin.h"
-#include "pgstat.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
 #include "stamp.h"
 #include "tcop/tcopprot.h"
 #include "team/team.h"
 #include "util.h"
-#include "utils/backend_status.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 /*
  * TeamPiece: the pieces of the segment.  Each piece's number is its key in the
@@ -63,7 +52,6 @@ typedef struct TeamShared
 	uint64		query_id;
 } TeamShared;
 
-/* Returns the number of tuples that the participants put. */
 static int64
 count_put(const Team *team)
 {
@@ -88,7 +76,7 @@ enter_phase(Team *team, TeamPhase phase)
 		work_enter((WorkPhase) phase);
 }
 
-/* End this process's pauses, in the leader before it adds workers' counts. */
+/* Call this in the leader before it adds workers' counts. */
 static void
 end_pace(Team *team)
 {
@@ -105,7 +93,6 @@ end_pace(Team *team)
  * Leader: start
  */
 
-/* Returns the number of slices for the given number of processes. */
 static int
 count_slices(const Team *team, int processes)
 {
@@ -185,13 +172,6 @@ fill_segment(Team *team, const Piece *pieces)
 }
 
 static void
-init_shared(Team *team)
-{
-	team->kind->shared_init(team, team->processes,
-							count_slices(team, team->processes));
-}
-
-static void
 prepare(Team *team)
 {
 	if (team->kind->prepare != NULL)
@@ -242,7 +222,7 @@ launch(Team *team)
 		return false;
 	prepare(team);
 	fill_segment(team, pieces);
-	init_shared(team);
+	team->kind->shared_init(team, processes, count_slices(team, processes));
 
 	fault_point("build: before launch");
 	LaunchParallelWorkers(team->pcxt);
@@ -261,22 +241,22 @@ launch(Team *team)
 static void
 stay_alone(Team *team)
 {
+	int			slices = count_slices(team, 1);
 	Size		size;
 
 	team->toc = NULL;
 	team->shared = NULL;		/* it was in the segment */
 	team->slots = team->slot = palloc0(sizeof(TeamSlot));
-	team->processes = 1;
-	team->participants = 1;
+	team->processes = team->participants = 1;
 	team->launched = 0;
 	team->leader_rests = false;
 	team->scan = NULL;
 	team->sort_shared = team->stored;
 	prepare(team);
-	size = team->kind->shared_size(team, 1, count_slices(team, 1));
+	size = team->kind->shared_size(team, 1, slices);
 	team->shared = size == 0 ? NULL :
 		palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	init_shared(team);
+	team->kind->shared_init(team, 1, slices);
 }
 
 /*
@@ -351,17 +331,12 @@ team_leave(Team *team)
 
 
 /*
- * Every participant
- */
-
-/*
- * Returns the budget, in bytes, of a sort in the role 'role'.  Sorts that run
- * at the same time have equal shares.  Each process that puts tuples has one
- * or more WORKER sorts; each process that may read slices has one SLICE or
- * SLICE_LEADER sort.  (A worker divides the team's budget by the number of
- * planned processes, because it does not know how many workers started.)  A
+ * Sorts that run at the same time have equal shares of the budget.  Each
+ * process that puts tuples has one or more WORKER sorts; each process that may
+ * read slices has one SLICE or SLICE_LEADER sort.  (A worker divides by the
+ * number of planned processes, because it does not know how many started.)  A
  * SERIAL sort is alone, and a LEADER sort begins after the sorts that wrote
- * the runs, so both roles have the whole budget.
+ * the runs.
  */
 static int64
 share_of_budget(const Team *team, PtSortRole role)
@@ -487,8 +462,7 @@ add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 /*
  * Add to the slot the statistics of the sorts that wrote the stored runs.  The
  * sort of process number i counts for participant i or, if there is no
- * participant i, for the leader.  No participant announces counts, so the
- * leader counts all tuples as its own.
+ * participant i, for the leader, who counts all tuples as its own.
  */
 static void
 count_stored(Team *team)
@@ -535,10 +509,8 @@ team_sort(Team *team, int workers)
 }
 
 /*
- * Add to the slot the statistics of the sort that this process read, and the
- * collation for which the sort failed, if any.  A team with a SERIAL sort reads
- * the same sort that received the tuples, so this sort's statistics replace the
- * statistics in the slot.
+ * Add to the slot the statistics of the sort that this process read.  A SERIAL
+ * sort also received the tuples, so its statistics replace the slot's.
  */
 static void
 count_reading(Team *team)
@@ -577,10 +549,6 @@ team_read(Team *team)
 	team_end_reading(team);
 }
 
-
-/*
- * Leader: the end
- */
 
 void
 team_wait(Team *team)
@@ -627,12 +595,7 @@ team_finish(Team *team)
 	}
 }
 
-
-/*
- * Worker
- */
-
-/* Fill in the team from the segment. */
+/* Worker: fill in the team from the segment. */
 static void
 join(Team *team, dsm_segment *segment, shm_toc *toc)
 {

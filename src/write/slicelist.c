@@ -10,7 +10,6 @@
  */
 #include "compat.h"
 
-#include "tape/tapefile.h"
 #include "write/slicelist.h"
 
 struct SliceList
