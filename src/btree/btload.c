@@ -437,7 +437,7 @@ btload_end(BtLoad *load)
 
 /* Copy the next leaf's low key from a list that must have another leaf. */
 static void
-next_leaf(SliceList * list, IndexTuple lowkey)
+next_leaf(SliceList *list, IndexTuple lowkey)
 {
 	if (!slicelist_next(list, lowkey))
 		elog(ERROR, "list of an index's leaves is too short");

@@ -27,7 +27,6 @@
 #include "access/itup.h"
 #include "access/nbtree.h"
 #include "key/key_pack.h"
-#include "utils/rel.h"
 
 /* BtRules: how to form pages of an index; set by btpage_rules(). */
 typedef struct BtRules

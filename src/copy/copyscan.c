@@ -54,8 +54,8 @@ typedef struct CopyScan
 } CopyScan;
 
 /*
- * Warn, as the server does, if another transaction is changing a tuple.  The
- * lock on the table should prevent this change.
+ * Warn, as the server does, if another transaction is changing a tuple, which
+ * the lock on the table should prevent.
  */
 static void
 warn_if_concurrent(const CopyScan *cs, TransactionId xid, const char *what)
@@ -218,17 +218,6 @@ put_page(CopyScan *cs)
 	pgstat_count_index_tuples(cs->rules->old_heap, judge->nseen);
 }
 
-static bool
-has_dropped_columns(TupleDesc desc)
-{
-	for (int i = 0; i < desc->natts; i++)
-	{
-		if (TupleDescAttr(desc, i)->attisdropped)
-			return true;
-	}
-	return false;
-}
-
 void
 copyscan(const CopyRules *rules, const Team *team)
 {
@@ -248,7 +237,8 @@ copyscan(const CopyRules *rules, const Team *team)
 	cs->sort = team->sort;
 	cs->old_desc = RelationGetDescr(rules->old_heap);
 	cs->new_desc = RelationGetDescr(rules->new_heap);
-	cs->dropped = has_dropped_columns(cs->new_desc);
+	for (int i = 0; i < cs->new_desc->natts; i++)
+		cs->dropped |= TupleDescAttr(cs->new_desc, i)->attisdropped;
 	cs->values = palloc(cs->new_desc->natts * sizeof(Datum));
 	cs->isnull = palloc(cs->new_desc->natts * sizeof(bool));
 	cs->context = AllocSetContextCreate(CurrentMemoryContext,

@@ -23,7 +23,6 @@
 #ifndef PTSORT_GIST_H
 #define PTSORT_GIST_H
 
-#include "access/itup.h"
 #include "team/build.h"
 
 /*

@@ -359,17 +359,16 @@ static void
 level_add(GistLoad *load, GistLevel *level, IndexTuple tuple)
 {
 	Size		needed = IndexTupleSize(tuple) + sizeof(ItemIdData);
-	Page		page;
+	Page		page = NULL;
 
-	if (level->npages > 0 &&
-		PageGetFreeSpace(level->pages[level->npages - 1]) < needed &&
-		level->npages == GIST_LOAD_PAGES)
-		level_flush(load, level);
-	if (level->npages == 0 ||
-		PageGetFreeSpace(level->pages[level->npages - 1]) < needed)
-		page = begin_page(load, level);
-	else
+	if (level->npages > 0)
 		page = level->pages[level->npages - 1];
+	if (page == NULL || PageGetFreeSpace(page) < needed)
+	{
+		if (level->npages == GIST_LOAD_PAGES)
+			level_flush(load, level);
+		page = begin_page(load, level);
+	}
 	gistfillbuffer(page, &tuple, 1, InvalidOffsetNumber);
 }
 

@@ -23,12 +23,9 @@
 #include "util.h"
 
 /*
- * Prefetch the headers and the values of all tuples.  A table in shared buffers
- * is too large for the processor's caches, so a scan spends most of its time
- * waiting for memory.
- *
- * Returns the last offset of the page.  Callers must use this result; otherwise
- * gcc 12 drops the call, as if the function had no effect.
+ * Prefetch the headers and the values of all tuples.  Returns the last offset
+ * of the page.  Callers must use this result; otherwise gcc 12 drops the call,
+ * as if the function had no effect.
  */
 static inline OffsetNumber
 prefetch_tuples(const HeapJudge *judge)

@@ -91,11 +91,7 @@ typedef struct HeapJudge
 	int			shares;			/* see heapread_begin */
 	bool		skips;			/* see heapread_begin */
 
-	/*
-	 * With SnapshotAny: the horizon, and the function that decides on a tuple
-	 * whose hint bits do not prove it live.  The page is locked during the
-	 * call.
-	 */
+	/* SnapshotAny: for tuples, on a locked page, not proved live by hints */
 	TransactionId oldest_xmin;
 	HeapVerdict (*decide) (HTSV_Result status, HeapTuple tuple, void *arg);
 	void	   *arg;
@@ -120,8 +116,7 @@ typedef struct HeapJudge
 } HeapJudge;
 
 /*
- * heapjudge_begin begins a scan of the table.  The server chooses blocks,
- * buffer strategy and start block.  The scan uses 'snapshot' if 'parallel' is
+ * heapjudge_begin begins a scan of the table, with 'snapshot' if 'parallel' is
  * NULL.
  */
 extern void heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,

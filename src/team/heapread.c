@@ -70,8 +70,7 @@ struct HeapReader
 	int			next;			/* next page of the batch */
 	int			npinned;		/* copies that heapread_pin replaced */
 	int			pause;			/* batches left to read without copying */
-	int			last_pause;		/* last pause for waiters, in batches; 0 if no
-								 * process waited after that pause */
+	int			last_pause;		/* last pause for waiters, or 0 */
 
 	OpenSegment segment;		/* open segment of the file, if any */
 };
@@ -194,11 +193,11 @@ heapread_begin(HeapScanDesc scan, int shares, bool skips)
 }
 
 /*
- * Begin a pause in copying if the copies of more than half of the last batch
- * were useless, because heapread_pin replaced them.  This happens in a newly
- * loaded table's first scan, which must set hint bits on every page.  Also
- * begin a pause if other processes waited for the last batch's locks.  If
- * processes wait again after this pause, the next is about twice as long.
+ * Begin a pause in copying if heapread_pin replaced more than half of the last
+ * batch's copies, as in the first scan of a newly loaded table, which must set
+ * hint bits on every page.  Also begin a pause if other processes waited for
+ * the last batch's locks.  If processes wait again after this pause, the next
+ * is about twice as long.
  */
 static void
 begin_pause(HeapReader *reader)

@@ -52,7 +52,7 @@ typedef struct ScanColumn
 	bool		byval;
 	char		align;
 	uint32		offset;			/* from t_hoff; see fixed_values */
-} ScanColumn;
+}			ScanColumn;
 
 /*
  * HeapColumns: a plan to extract an index's values from a tuple.  The first
@@ -171,7 +171,7 @@ walk_columns(const HeapColumns *plan, HeapTupleHeader tuple, int from,
 
 	for (i = from; i < natts; i++)
 	{
-		const ScanColumn *column = &plan->columns[i];
+		const		ScanColumn *column = &plan->columns[i];
 
 		if (has_nulls && att_isnull(i, tuple->t_bits))
 		{
@@ -221,7 +221,7 @@ take_columns(const HeapColumns *plan, HeapTupleHeader tuple,
 
 		for (int i = 0; i < plan->nfixed_values; i++)
 		{
-			const ScanColumn *fixed = &plan->fixed_values[i];
+			const		ScanColumn *fixed = &plan->fixed_values[i];
 
 			values[fixed->value] = fetch_att(data + fixed->offset,
 											 fixed->byval, fixed->len);
@@ -388,18 +388,6 @@ heapscan_is_shareable(Relation heap)
 	return heap->rd_tableam == GetHeapamTableAmRoutine();
 }
 
-/*
- * True if this file can scan the table for the index.  In a serializable
- * transaction a scan with an MVCC snapshot must check every tuple for
- * conflicts, so the server does that scan.
- */
-static bool
-can_read_pages(Relation heap, const IndexInfo *index_info)
-{
-	return heapscan_is_shareable(heap) &&
-		!(index_info->ii_Concurrent && IsolationIsSerializable());
-}
-
 static void
 server_build_scan(Relation heap, HeapScanTarget *target,
 				  ParallelTableScanDesc parallel, bool progress)
@@ -484,10 +472,12 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 			   ParallelTableScanDesc parallel, int shares, Snapshot snapshot,
 			   bool progress)
 {
+	bool		mvcc = targets[0].index_info->ii_Concurrent;
 	HeapScan   *hs;
 	BlockNumber pages;
 
-	if (!can_read_pages(heap, targets[0].index_info))
+	/* a serializable scan of visible tuples must check them for conflicts */
+	if (!heapscan_is_shareable(heap) || (mvcc && IsolationIsSerializable()))
 	{
 		if (ntargets != 1)
 			elog(ERROR, "cannot scan table \"%s\" for several indexes",
@@ -506,11 +496,11 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 	hs->judge.skips = targets[0].damaged != NULL;
 	hs->judge.decide = decide;
 	begin_emitters(hs, targets, ntargets);
-	if (!targets[0].index_info->ii_Concurrent)
+	if (!mvcc)
 		hs->judge.oldest_xmin = GetOldestNonRemovableTransactionId(heap);
 
 	heapjudge_begin(&hs->judge, parallel, snapshot);
-	scan_pages(hs, targets[0].index_info->ii_Concurrent);
+	scan_pages(hs, mvcc);
 	heapjudge_end(&hs->judge);
 	pages = hs->judge.pages;
 	elog(DEBUG2, "ptsort: scanned %u pages of table \"%s\", %u of them by the server's rules, %u as copies",

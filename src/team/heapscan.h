@@ -15,7 +15,6 @@
 #ifndef PTSORT_HEAPSCAN_H
 #define PTSORT_HEAPSCAN_H
 
-#include "access/relscan.h"
 #include "access/tableam.h"
 #include "nodes/execnodes.h"
 

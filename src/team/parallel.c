@@ -153,10 +153,7 @@ parallel_shared_init(Team *team, int processes, int slices)
 		ops->shared_init(parallel_of(team), processes, slices);
 }
 
-/*
- * Raise an error if the callback is missing or superfluous.  Without this
- * check, a call of a NULL pointer could crash the process after a long scan.
- */
+/* Report a wrong callback before a long scan, not after it. */
 static void
 check_callback(const Team *team, const char *name, bool given, bool required,
 			   bool forbidden)
@@ -167,10 +164,7 @@ check_callback(const Team *team, const char *name, bool given, bool required,
 			 given ? "superfluous" : "missing");
 }
 
-/*
- * Find the callbacks.  The leader also looks them up, to report a wrong name
- * before the launch, and for a sort without workers.
- */
+/* The leader, too, finds the callbacks, to report errors before the launch. */
 static void
 find_callbacks(Sorter *self)
 {

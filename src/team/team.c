@@ -103,7 +103,7 @@ count_slices(const Team *team, int processes)
 	return shared_slices(processes);
 }
 
-/* Piece: a piece of the segment; it contains zeros if 'content' is NULL. */
+/* Piece: a piece of the segment; zeros if 'content' is NULL. */
 typedef struct Piece
 {
 	Size		size;
@@ -135,7 +135,6 @@ create_segment(Team *team, const Piece *pieces)
 	return pcxt->seg != NULL;
 }
 
-/* Set the pointers to the state that all processes share. */
 static void
 find_shared(Team *team)
 {
@@ -262,8 +261,7 @@ stay_alone(Team *team)
 /*
  * Returns the number of workers to plan for.  The planned participants divide
  * the budget, so this function, and not only the launch, applies the server's
- * limits.  Returns 0 if workers are impossible: inside other parallel work,
- * without a postmaster, and for tables in local buffers.
+ * limits.
  */
 static int
 plan_workers(const Team *team, int workers)
@@ -350,8 +348,7 @@ share_of_budget(const Team *team, PtSortRole role)
 
 /*
  * Raise an error if the user's begin callback did not begin a sort with the
- * given options.  Without this check, the team could wait forever for the
- * sort's runs or plan, or read nothing.
+ * given options: the team could wait forever for its runs or plan.
  */
 static void
 check_sort(const PtSort *sort, const PtSortOptions *options)
@@ -410,13 +407,9 @@ fill(Team *team)
 	fault_point("build: before scan");
 	INSTR_TIME_SET_CURRENT(start);
 	team->kind->fill(team);
-
-	/*
-	 * fill_ms excludes the time in which the sort sorted and wrote runs: the
-	 * sort's own statistics include that time.
-	 */
 	sort_stats(team->sort, &sorted);
 	slot->put = sorted.tuples;
+	/* the sort's own statistics have the time in which it wrote runs */
 	slot->stats.fill_ms = pt_ms_since(start) - sorted.sort_ms - sorted.run_ms -
 		team->others_ms;
 	fault_point("build: after scan");
@@ -508,30 +501,21 @@ team_sort(Team *team, int workers)
 	collect(team);
 }
 
-/*
- * Add to the slot the statistics of the sort that this process read.  A SERIAL
- * sort also received the tuples, so its statistics replace the slot's.
- */
-static void
-count_reading(Team *team)
+void
+team_end_reading(Team *team)
 {
 	PtSortStats *stats = &team->slot->stats.sort;
 	PtSortStats merge;
 
+	team->slot->read = team->sort->returned;
 	if (!OidIsValid(team->slot->contradicted))
 		team->slot->contradicted = sort_contradicted(team->sort);
 	sort_stats(team->sort, &merge);
 	stats->comparisons += merge.comparisons;
 	stats->peak_memory = Max(stats->peak_memory, merge.peak_memory);
+	/* a SERIAL sort also received the tuples */
 	if (team->sort_shared == NULL)
 		*stats = merge;
-}
-
-void
-team_end_reading(Team *team)
-{
-	team->slot->read = team->sort->returned;
-	count_reading(team);
 	sort_end(team->sort);
 }
 

@@ -33,7 +33,6 @@
 #include "compat.h"
 
 #include "access/tableam.h"
-#include "executor/instrument.h"
 #include "limit/work.h"
 #include "order/sortextras.h"
 #include "ptsort_parallel.h"

@@ -12,7 +12,6 @@
 #ifndef PTSORT_SLICELIST_H
 #define PTSORT_SLICELIST_H
 
-#include "access/itup.h"
 #include "tape/tapefile.h"
 
 typedef struct SliceList SliceList;
@@ -21,19 +20,19 @@ typedef struct SliceList SliceList;
  * slicelist_open returns a slice's list in the current memory context: a new
  * list for writing or, if 'create' is false, a complete list for reading.
  */
-extern SliceList * slicelist_open(SharedFileSet *fileset, int slice,
-								  bool create);
+extern SliceList *slicelist_open(SharedFileSet *fileset, int slice,
+								 bool create);
 
-extern void slicelist_append(SliceList * list, IndexTuple downlink);
+extern void slicelist_append(SliceList *list, IndexTuple downlink);
 
 /* slicelist_end completes and closes a list for the leader. */
-extern void slicelist_end(SliceList * list);
+extern void slicelist_end(SliceList *list);
 
 /*
  * slicelist_next copies the next downlink to 'downlink', which has room for any
  * tuple, or returns false at the end of the list.
  */
-extern bool slicelist_next(SliceList * list, IndexTuple downlink);
-extern void slicelist_close(SliceList * list);
+extern bool slicelist_next(SliceList *list, IndexTuple downlink);
+extern void slicelist_close(SliceList *list);
 
 #endif							/* PTSORT_SLICELIST_H */
