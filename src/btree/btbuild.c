@@ -82,9 +82,8 @@ add_sibling(BtBuild *self, Relation index, bool check_unique,
 }
 
 /*
- * Turn the candidates into siblings, in the candidates' order.  Stop if the
- * server has no segment for a candidate's runs, or if the budget has no room
- * for the candidate's sort.  Without workers, drop all siblings.
+ * Turn candidates into siblings until the server has no segment for the next
+ * one's runs, or the budget no room for its sort.  Without workers, drop them.
  */
 static void
 btbuild_prepare(Team *team, int processes)
@@ -365,8 +364,8 @@ run_build(BtBuild *self)
 
 /*
  * Undo a load after a collation contradicted its tables: empty the index, as
- * RelationTruncateIndexes (heap.c) does.  Stop using the tables in this process
- * and its workers, so that the tables cannot make another sort fail.
+ * RelationTruncateIndexes (heap.c) does, and stop using the tables in this
+ * process and its workers.
  */
 static void
 undo(BtBuild *self, Oid collation)

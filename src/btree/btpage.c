@@ -409,10 +409,7 @@ take_back(BtOpenPage *open)
 	open->lastextra = open->extrabefore;
 }
 
-/*
- * Start a posting list with the heap TID of the base tuple, which the caller
- * put in pending->base.
- */
+/* Start a posting list with the base tuple that is in pending->base. */
 static inline void
 begin_list(BtPending *pending, Size keysize)
 {
@@ -431,10 +428,7 @@ btpending_init(BtPending *pending)
 	pending->ntids = 0;
 }
 
-/*
- * If the last tuple of the leaf has the key of 'itup', move the last tuple from
- * the leaf to a new posting list.
- */
+/* If the last tuple of the leaf has the key of 'itup', move it to a new list. */
 static bool
 start_with_last(const BtRules *rules, BtPending *pending, BtOpenPage *open,
 				IndexTuple itup)

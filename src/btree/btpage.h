@@ -66,9 +66,9 @@ typedef struct BtPending
 } BtPending;
 
 /*
- * btpage_rules fills in 'rules' for a build of 'index'.  'allequalimage' is
- * true if equal keys of all columns have equal images; the leader determines it
- * for all participants.  Allocates in the current memory context.
+ * btpage_rules fills in 'rules' for a build of 'index', and allocates in the
+ * current memory context.  'allequalimage' is true if equal keys of all columns
+ * have equal images; the leader determines it for all participants.
  */
 extern void btpage_rules(BtRules *rules, Relation heap, Relation index,
 						 bool allequalimage);
@@ -130,10 +130,9 @@ extern int	btpage_most_tids(Size keysize);
 extern void btpending_init(BtPending *pending);
 
 /*
- * btpending_accept adds the heap TID of a tuple to the pending posting list if
- * the tuple has the list's key.  If no list is pending, the last tuple of the
- * leaf may start one.  Returns false if the tuple does not belong to the list
- * or the list is full; then the caller must finish any pending list.
+ * btpending_accept adds the heap TID of a tuple to the pending posting list, or
+ * to one that the last tuple of the leaf starts.  Returns false if the tuple
+ * has another key or the list is full; then the caller must finish any list.
  */
 extern bool btpending_accept(const BtRules *rules, BtPending *pending,
 							 BtOpenPage *open, IndexTuple itup);
@@ -150,8 +149,8 @@ extern int	btpending_accept_entries(BtPending *pending, const KeyPack *pack,
 
 /*
  * btpending_finish ends the pending list and returns the tuple to add to the
- * page.  The tuple is valid until the next posting list starts.  Sets *extra to
- * the size of the tuple's posting list.
+ * page, valid until the next list starts.  Sets *extra to the size of the
+ * tuple's posting list.
  */
 extern IndexTuple btpending_finish(BtPending *pending, Size *extra);
 

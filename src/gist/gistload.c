@@ -265,7 +265,7 @@ page_union(const GistLoad *load, IndexTuple *tuples, int n)
 	return gistunion(load->index, all, n + 1, load->gist);
 }
 
-/* Divide the tuples of the level's pages into well-shaped pages. */
+/* Have the class's picksplit divide the tuples of the level's pages. */
 static SplitPageLayout *
 divide(const GistLoad *load, const GistLevel *level)
 {

@@ -52,7 +52,7 @@ typedef struct ScanColumn
 	bool		byval;
 	char		align;
 	uint32		offset;			/* from t_hoff; see fixed_values */
-}			ScanColumn;
+} ScanColumn;
 
 /*
  * HeapColumns: a plan to extract an index's values from a tuple.  The first
@@ -157,8 +157,7 @@ plan_columns(HeapColumns *plan, TupleDesc desc,
 
 /*
  * Extract the values of column 'from', counted from 0, and of all later
- * columns.  'offset' is the offset, in the data, of column 'from' or of the
- * padding before this column.
+ * columns.  'offset' is the end, in the data, of the column before.
  */
 static void
 walk_columns(const HeapColumns *plan, HeapTupleHeader tuple, int from,
@@ -171,7 +170,7 @@ walk_columns(const HeapColumns *plan, HeapTupleHeader tuple, int from,
 
 	for (i = from; i < natts; i++)
 	{
-		const		ScanColumn *column = &plan->columns[i];
+		const ScanColumn *column = &plan->columns[i];
 
 		if (has_nulls && att_isnull(i, tuple->t_bits))
 		{
@@ -221,7 +220,7 @@ take_columns(const HeapColumns *plan, HeapTupleHeader tuple,
 
 		for (int i = 0; i < plan->nfixed_values; i++)
 		{
-			const		ScanColumn *fixed = &plan->fixed_values[i];
+			const ScanColumn *fixed = &plan->fixed_values[i];
 
 			values[fixed->value] = fetch_att(data + fixed->offset,
 											 fixed->byval, fixed->len);
@@ -338,9 +337,8 @@ emit_page(HeapScan *hs)
 }
 
 /*
- * Have the server scan the page, once for each index.  The server's scan
- * prepares expressions in its own executor state, and frees them when the scan
- * ends.  So this function sets the expression states of 'hs' aside.
+ * Have the server scan the page, once for each index.  Set the expression
+ * states of 'hs' aside, because the server's scan frees its own at the end.
  */
 static void
 leave_page_to_server(HeapScan *hs)

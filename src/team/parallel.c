@@ -36,7 +36,6 @@ typedef struct Sorter
 #define SORTER_OF(parallel) \
 	((Sorter *) ((char *) (parallel) - offsetof(Sorter, parallel)))
 
-/* Update and return the argument of the callbacks. */
 static PtParallel *
 parallel_of(Team *team)
 {
@@ -212,11 +211,6 @@ static const TeamKind parallel_kind = {
 	.enter_phase = build_enter_phase
 };
 
-
-/*
- * Leader
- */
-
 static void
 check_numbers(const PtParallelRequest *request)
 {
@@ -286,10 +280,9 @@ make_sorter(const PtParallelRequest *request)
 
 /*
  * A hook forbids parallel work by setting rel_parallel_workers to 0.  Citus
- * forbids it for columnar tables, because their access method cannot scan in
- * parallel.  In the server the hook's value overrides the table's own option,
- * so this function does not pass the option to the hook.  This function makes
- * the same planner data structures as plan_create_index_workers().
+ * forbids it for columnar tables.  In the server the hook's value overrides the
+ * table's own option, so this function does not pass the option to the hook.
+ * It makes the planner data structures of plan_create_index_workers().
  */
 bool
 parallel_is_forbidden(Relation table)

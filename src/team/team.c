@@ -89,10 +89,6 @@ end_pace(Team *team)
 	team->pace = NULL;
 }
 
-/*
- * Leader: start
- */
-
 static int
 count_slices(const Team *team, int processes)
 {

@@ -330,18 +330,15 @@ write_pages(PageWriter *writer)
 
 /*
  * Log the pages and write them.  Do both again if a checkpoint moved the redo
- * pointer past the pages' WAL record before the pages were in the file.
- *
- * A base backup that starts with that checkpoint may copy the file before the
- * write, and recovery from the backup does not replay that record.  It replays
- * the second record, which is after the redo pointer.  A checkpoint that begins
- * after the loop's comparison also begins after the write, so a backup that
- * starts with this checkpoint copies the written pages.
+ * pointer past the pages' WAL record before the pages were in the file: a base
+ * backup that starts with that checkpoint may copy the file before the write,
+ * and recovery from the backup replays only the second record.  A checkpoint
+ * that begins after the loop's comparison also begins after the write, so a
+ * backup that starts with this checkpoint copies the written pages.
  *
  * DELAY_CHKPT_START would make the checkpoint wait instead.  But a checkpoint
- * waits for virtual transactions, and does not notice if a transaction clears
- * the flag and soon sets it again.  If a participant set the flag for batch
- * after batch, the checkpoint would wait until the load ends.
+ * does not notice if a transaction clears the flag and soon sets it again, so
+ * it would wait until the load ends.
  *
  * GetRedoRecPtr() reads a copy of the redo pointer, and the checkpointer sets
  * the copy a moment after the pointer.  This delay does no harm: a backup

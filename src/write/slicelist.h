@@ -12,6 +12,7 @@
 #ifndef PTSORT_SLICELIST_H
 #define PTSORT_SLICELIST_H
 
+#include "access/itup.h"
 #include "tape/tapefile.h"
 
 typedef struct SliceList SliceList;
