@@ -124,8 +124,10 @@ DATA = $(wildcard ptsort--*.sql)
 # The files in src/ itself are the lowest layer.
 LAYERS = \
 	util owner stamp segment debug \
+	$(addprefix model/, \
+		cost size work left space) \
 	$(addprefix limit/, \
-		replicas work pace estimate diskspace) \
+		replicas pace) \
 	$(addprefix text/, \
 		text_table text_pass text_icu text_unit text_rank text_digest text_model text_symbol text_code) \
 	$(addprefix key/, \
@@ -154,14 +156,14 @@ LAYERS = \
 		check checkread checkpage checkorder checklinks checkunique \
 		checkfind checkrows checkindex checkone checkmany) \
 	$(addprefix forecast/, \
-		forecast newindex sample keycounts indexsize gistsize disk forecastbuild) \
+		forecast newindex sample btreesize gistsize forecastbuild) \
 	$(addprefix query/, \
 		sortnode sortreport) \
 	$(addprefix hook/, \
-		hook utility planworkers ambuild redirect cluster progressfunction \
-		forecaststatement forecastfunction module) \
+		hook utility planworkers ambuild redirect cluster module) \
 	$(addprefix function/, \
-		internals api last check duplicates wrongrows)
+		internals api last check duplicates wrongrows progress forecaststatement \
+		forecast)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)
 

@@ -137,18 +137,14 @@
 #endif
 
 /*
- * Since 18: virtual generated columns, GiST indexes of constraints WITHOUT
- * OVERLAPS, names and versions of libraries
+ * Since 18: virtual generated columns, names and versions of libraries
  */
 #if PG_VERSION_NUM < 180000
 #define pt_expand_generated(expression, table) (expression)
-#define pt_constraint_without_overlaps(constraint) false
 #define PT_MODULE_MAGIC(title, number) PG_MODULE_MAGIC
 #else
 #define pt_expand_generated(expression, table) \
 	expand_generated_columns_in_expr(expression, table, 1)
-#define pt_constraint_without_overlaps(constraint) \
-	((constraint)->without_overlaps)
 #define PT_MODULE_MAGIC(title, number) \
 	PG_MODULE_MAGIC_EXT(.name = title, .version = number)
 #endif
@@ -644,6 +640,13 @@ pt_repack_order(Node *statement, const char **name)
 	return true;
 #endif
 }
+
+/* 19 added flags to table_beginscan_tidrange(). */
+#if PG_VERSION_NUM >= 190000
+#define PT_NO_SCAN_FLAGS	, 0
+#else
+#define PT_NO_SCAN_FLAGS
+#endif
 
 /*
  * Since 18 extensions can add lines to a node in EXPLAIN.  If PT_EXPLAIN_NODES

@@ -117,24 +117,26 @@ sub valid_indexes
 }
 
 # Returns the number of valid indexes, the number of locked indexes among them,
-# and the problems of the other indexes.
+# and the problems of the other indexes.  $and is a condition on the indexes.
 sub ask
 {
-	my ($node) = @_;
+	my ($node, $and) = @_;
+	$and //= '';
 	return split /\|/, $node->safe_psql(
 		'postgres', qq{
 SELECT count(*), count(*) FILTER (WHERE problem = 'locked'),
 	string_agg(problem, E'\\n') FILTER (WHERE problem <> 'locked')
-FROM (SELECT index_problem(indexrelid) AS problem $valid OFFSET 0) s}), 3;
+FROM (SELECT index_problem(indexrelid) AS problem $valid $and OFFSET 0) s}), 3;
 }
 
-# Checks that all indexes are sound; returns their number.  During the check,
+# Checks that all indexes are sound, or those for which the condition $and is
+# true; returns their number.  During the check,
 # no session may change rows, because the index scan and the sequential scan
 # would then return different rows.
 sub check_indexes
 {
-	my ($node, $name) = @_;
-	my ($n, $locked, $problem) = ask($node);
+	my ($node, $name, $and) = @_;
+	my ($n, $locked, $problem) = ask($node, $and);
 	is($problem, '', "$name: $n indexes are sound");
 	is($locked, 0, "$name: and none is locked") if $locked;
 	return $n;

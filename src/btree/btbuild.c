@@ -413,7 +413,7 @@ begin_build(const PtParallelRequest *what, const BtBuildRequest *request)
 	{
 		self->info.stored = dsm_segment_handle(runs->segment);
 		team->table = NULL;
-		self->base.about.blocks = 0;
+		self->base.about.job.blocks = 0;
 		team->stored = siblings_sorts(runs->segment);
 		team->stored_participants = runs->participants;
 	}

@@ -14,7 +14,6 @@
 #include "access/table.h"
 #include "catalog/pg_type.h"
 #include "check/check.h"
-#include "check/checkindex.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "pgstat.h"

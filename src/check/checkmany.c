@@ -21,8 +21,7 @@
 #include "compat.h"
 
 #include "access/xact.h"
-#include "check/check.h"
-#include "check/checkmany.h"
+#include "check/checkone.h"
 #include "miscadmin.h"
 #include "util.h"
 #include "utils/memutils.h"

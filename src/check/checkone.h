@@ -1,15 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * checkone.h
- *	  Opens and checks one index for a user.
+ *	  Opens and checks one index for a user, or many, several at a time.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_CHECKONE_H
 #define PTSORT_CHECKONE_H
 
-#include "check/checkindex.h"
+#include "check/check.h"
 #include "owner.h"
+#include "port/atomics.h"
 
 /*
  * CheckState: how far the check of an index is.  The states after CHECK_FAILED
@@ -71,5 +72,36 @@ extern bool checkone_exists(Oid index_id, CheckState state);
 /* checkone_run checks an index (checkindex_run), and reports the progress. */
 extern void checkone_run(const CheckTarget *target,
 						 const CheckRequest *request, CheckReport *report);
+
+/*
+ * CheckSlot: the check of one of many indexes.  'report' is the result in state
+ * CHECK_DONE; in state CHECK_FAILED the first message is that of the error.
+ */
+typedef struct CheckSlot
+{
+	Oid			index_id;
+	pg_atomic_uint32 state;		/* enum CheckState */
+	double		ms;				/* duration of the check */
+	CheckReport report;
+} CheckSlot;
+
+/* checkmany.c: checkmany_slot prepares the check of an index. */
+extern void checkmany_slot(CheckSlot *slot, Oid index_id);
+
+/*
+ * checkmany_run checks the indexes of n slots with one team, whose participants
+ * take the next index and check it alone.  request->workers and request->budget
+ * are those of the team.  The functions that the checks call must be parallel
+ * safe, and no table temporary.  It finishes all slots: an error ends the check
+ * of one index, unless it is a cancel request or a shutdown, or was not raised
+ * by a check.
+ *
+ * checkmany_guard calls a function in the same way: in a subtransaction.  It
+ * returns true, or false with the slot in state CHECK_FAILED.
+ */
+typedef void (*CheckManyStep) (void *arg);
+extern void checkmany_run(CheckSlot *slots, int n,
+						  const CheckRequest *request);
+extern bool checkmany_guard(CheckManyStep step, void *arg, CheckSlot *slot);
 
 #endif							/* PTSORT_CHECKONE_H */

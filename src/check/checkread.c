@@ -64,20 +64,16 @@ checkread_has_block(CheckIndex *self, BlockNumber block)
 const char *
 checkread_page(CheckIndex *self, BlockNumber block, CheckPage *page)
 {
-	PageBatch	one;
+	PageState	state = PAGE_BUFFERED;
 
 	page->page = page->own;
 	page->block = block;
 	page->last = 0;
 	if (!checkread_has_block(self, block))
 		return "the index has no such block";
-	one.n = 1;
-	one.blocks[0] = block;
-	one.states[0] = PAGE_BUFFERED;
-	one.pages = page->own;
 	if (!RelationUsesLocalBuffers(self->index))
-		pageread_copy(&one, self->index, &self->segment, true);
-	switch (one.states[0])
+		state = pageread_one(page->own, block, self->index, &self->segment);
+	switch (state)
 	{
 		case PAGE_BUFFERED:
 			copy_buffer(self, block, page->own);
@@ -134,7 +130,6 @@ bool
 checkread_table(CheckIndex *self, BlockNumber block)
 {
 	PGAlignedBlock page;
-	PageBatch	one = {.n = 1,.blocks = {block},.pages = page.data};
 	uint8		bit = 1 << block % BITS_PER_BYTE;
 	bool		is_known = block < self->heap_blocks;
 
@@ -142,8 +137,8 @@ checkread_table(CheckIndex *self, BlockNumber block)
 		RelationUsesLocalBuffers(self->heap) ||
 		(is_known && (self->heap_sound[block / BITS_PER_BYTE] & bit) != 0))
 		return true;
-	(void) pageread_copy(&one, self->heap, &self->heap_segment, true);
-	if (one.states[0] != PAGE_DAMAGED)
+	if (pageread_one(page.data, block, self->heap, &self->heap_segment) !=
+		PAGE_DAMAGED)
 	{
 		if (is_known)
 			self->heap_sound[block / BITS_PER_BYTE] |= bit;

@@ -222,7 +222,7 @@ write_by_server(Copier *self)
 			if (pgWalUsage.wal_bytes > guarded + PAGEWRITE_WAL)
 			{
 				guarded = pgWalUsage.wal_bytes;
-				diskspace_take_wal(PAGEWRITE_WAL);
+				space_take_wal(PAGEWRITE_WAL);
 			}
 		}
 	}
@@ -348,7 +348,7 @@ tablecopy_run(const CopyRules *rules, Relation index,
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
-	work_describe(&about, WORK_COPY, rules->old_heap, index, team->budget);
+	work_describe(&about, true, rules->old_heap, index, team->budget);
 	team_sort(team, request->workers);
 	team_read(team);
 	team_wait(team);

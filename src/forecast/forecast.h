@@ -5,11 +5,9 @@
  *
  * newindex.c	describes an index that does not exist, as a Relation
  * sample.c		samples blocks of the table; sorts the entries of their rows
- * keycounts.c	estimates from the sample how many rows share a key
- * indexsize.c	estimates the pages of the index, as btpage.c would fill them
+ * btreesize.c	forecasts the pages of the index, as btpage.c would fill them
  * gistsize.c	the same for GiST, as gistload.c would
- * disk.c		compares the needs of a statement with the free space
- * forecastbuild.c	puts the estimates together
+ * forecastbuild.c	puts the parts together
  *
  * A forecast builds nothing, and holds no lock but AccessShareLock.
  *
@@ -20,15 +18,11 @@
 
 #include "compat.h"
 
-#include "access/itup.h"
-#include "nodes/execnodes.h"
 #include "nodes/parsenodes.h"
 #include "ptsort.h"
 #include "utils/rel.h"
 
 /*
- * newindex.c
- *
  * newindex_describe returns a relcache entry, outside of the relcache, for the
  * index of a statement that transformIndexStmt() transformed.  Functions that
  * read only the fields of an entry accept it: BuildIndexInfo(),
@@ -43,11 +37,6 @@ extern Relation newindex_describe(Relation heap, IndexStmt *stmt,
 								  const char *name);
 extern void newindex_plan(Relation index);
 
-
-/*
- * sample.c
- */
-
 /* Sample: rows of random blocks of a table, in the order of an index. */
 typedef struct Sample
 {
@@ -56,24 +45,20 @@ typedef struct Sample
 	int64		entries;		/* index entries of the rows in these blocks */
 	PtSort	   *sort;			/* the entries, performed; NULL for a copy */
 	double		run_bytes;		/* size of all entries in runs; 0: unknown */
-	double		row_bytes;		/* for a copy: total size of the rows */
+	double		row_bytes;		/* total size of the rows */
 	double		read_ms;		/* reading the blocks */
 	double		block_ms;		/* reading one in a row of blocks from disk;
 								 * 0: blocks are in memory */
-	double		judge_ms;		/* finding the rows of all blocks */
-	double		put_ms;			/* computing and putting the entries */
-	double		sort_ms;
+	double		rows_ms;		/* finding rows; computing, putting and
+								 * sorting their entries */
 } Sample;
 
 /*
- * sample_index samples the entries of an index.  sample_rows samples only the
- * rows, for a copy of the table.  Both end after about 'limit_ms'.
- * 'concurrent' is true if the build will use a snapshot, which sees no dead
- * rows.
+ * sample_take samples the entries of an index or, if 'index' is NULL, only the
+ * rows.  It ends after about 'limit_ms'.
  */
-extern void sample_index(Sample *sample, Relation heap, Relation index,
-						 bool concurrent, double limit_ms);
-extern void sample_rows(Sample *sample, Relation heap, double limit_ms);
+extern void sample_take(Sample *sample, Relation heap, Relation index,
+						double limit_ms);
 
 /* sample_scale returns the blocks of the table for each block of the sample. */
 static inline double
@@ -82,42 +67,6 @@ sample_scale(const Sample *sample)
 	return sample->nread > 0 ? (double) sample->nblocks / sample->nread : 1;
 }
 
-
-/*
- * keycounts.c
- *
- * A key occurs in some blocks of the table, and in a part of them in the
- * sample.  keycounts_fit estimates from the sample how many keys of the table
- * occur in how many blocks.  Rows of a key in one block count together, because
- * the sample has either all of them or none.
- */
-
-/* A key in more blocks of the sample counts as often as the sample says. */
-#define KEYCOUNTS_FEW	12
-
-/* Numbers of blocks that keycounts_fit distinguishes */
-#define KEYCOUNTS_STEPS 28
-
-typedef struct KeyCounts
-{
-	double		scale;			/* sample_scale() */
-	double		blocks[KEYCOUNTS_STEPS];
-
-	/*
-	 * For each key of the sample in m blocks of the sample: the number of the
-	 * table's keys with blocks[i] blocks.
-	 */
-	double		keys[KEYCOUNTS_FEW + 1][KEYCOUNTS_STEPS];
-} KeyCounts;
-
-/* seen[m] is the number of keys in m blocks of the sample. */
-extern void keycounts_fit(KeyCounts *counts, double scale,
-						  const double seen[KEYCOUNTS_FEW + 1]);
-
-
-/*
- * indexsize.c
- */
 typedef struct IndexSize
 {
 	double		leaves;
@@ -128,52 +77,10 @@ typedef struct IndexSize
 	double		split_ms;		/* GiST: dividing all tuples into leaves */
 } IndexSize;
 
-/* indexsize_estimate reads the sample's entries. */
-extern void indexsize_estimate(IndexSize *size, Relation heap, Relation index,
+/* These functions read the sample's entries. */
+extern void btreesize_forecast(IndexSize *size, Relation heap, Relation index,
 							   Sample *sample);
-
-/* gistsize.c: the same for a GiST index whose classes have sort support */
-extern void gistsize_estimate(IndexSize *size, Relation index, Sample *sample);
-
-
-/*
- * disk.c
- */
-typedef enum DiskUse
-{
-	DISK_INDEX,
-	DISK_TEMP,
-	DISK_WAL,
-	NUM_DISK_USES
-} DiskUse;
-
-typedef struct DiskNeed
-{
-	DiskUse		use;
-	char	   *directory;
-	double		bytes;
-	dev_t		device;			/* set by disk_verdict */
-} DiskNeed;
-
-/* disk_tablespace returns a tablespace's directory. */
-extern char *disk_tablespace(Oid tablespace);
-
-/* disk_temporary returns the fullest directory of temp_tablespaces. */
-extern char *disk_temporary(void);
-
-/* disk_device returns the device of a directory, or 0 if it is unknown. */
-extern dev_t disk_device(const char *directory);
-
-/*
- * disk_verdict returns "fits", or text that says which file systems are too
- * small for the needs, a list of DiskNeeds.
- */
-extern char *disk_verdict(List *needs);
-
-
-/*
- * forecastbuild.c
- */
+extern void gistsize_forecast(IndexSize *size, Relation index, Sample *sample);
 
 /* ForecastRequest: an index to build, or a table to copy. */
 typedef struct ForecastRequest

@@ -11,9 +11,10 @@
  * WAL.  The records contain the pages without the free space in the middle.
  * The forecast ignores wal_compression.
  *
- * Time.  The sample measures how long this machine takes to read a block and to
- * compute, put and sort an entry.  The build does the same, by other code; the
- * model below relates the two.  For writing, limit/estimate.c has a model.
+ * Time.  The build takes its cost (cost.h) times a factor: how much longer than
+ * its cost the sample took.  It contains the speed of this machine, and what is
+ * special about the keys.  For reading from disk and for GiST's picksplit, the
+ * sample's times count.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,93 +27,68 @@
 #include "access/xlog.h"
 #include "catalog/pg_am_d.h"
 #include "forecast/forecast.h"
-#include "limit/estimate.h"
 #include "miscadmin.h"
+#include "model/size.h"
 #include "sort/tuplesort.h"
 #include "util.h"
 
+/* Part of the sample's time that a scan and a sort of the same rows take */
+static const double sample_part = 0.8;
+
+/* Entries of the smallest sample whose time shows anything */
+static const int least_entries = 1000;
+
 /*
- * The model.  The times come from builds of 3 million rows (integers, md5,
- * names) with tables in the system's cache, on two processors.
+ * Part of the budget that certainly holds entries, after the reserve.  Sorts of
+ * tuples may set aside a quarter for learning, and fill their chunks unevenly.
  */
-static const struct
-{
-	double		scan_part;		/* the scan reads a block in this part of the
-								 * time that the sample takes */
-	double		entry_part;		/* the same for an entry */
-	double		worker_ms;		/* starting and ending a worker */
+static const double entries_part = 0.9;
+static const double tuples_part = 0.7;
+static const double reserve_bytes = 256 * 1024;
 
-	/*
-	 * Part of the budget that certainly holds entries, after the reserve.  A
-	 * sort of tuples may set aside a quarter for learning, and fills its
-	 * chunks unevenly.
-	 */
-	double		entries_part;
-	double		tuples_part;
-	double		reserve_bytes;
+/* Bytes by which WAL exceeds a page, and a participant's files its runs */
+static const double page_wal = 40;
+static const double more_temp_bytes = 64 * 1024;
 
-	double		page_wal;		/* bytes of WAL in addition to a page */
-	double		temp_bytes;		/* bytes by which a participant's temporary
-								 * files exceed its runs */
-}			model = {
-
-	.scan_part = 0.4,
-	.entry_part = 0.9,
-	.worker_ms = 10,
-	.entries_part = 0.9,
-	.tuples_part = 0.7,
-	.reserve_bytes = 256 * 1024,
-	.page_wal = 40,
-	.temp_bytes = 64 * 1024
-};
-
-/* SortNeed: what a sort needs for each entry. */
-typedef struct SortNeed
-{
-	double		entry_bytes;	/* of memory, without the tuple */
-	double		tuple_bytes;	/* of memory; 0: no tuples */
-	double		run_bytes;		/* of a run */
-} SortNeed;
-
-static SortNeed
-need_of_index(const Sample *sample, double tuple_bytes)
-{
-	const SortOrder *order = &sample->sort->order;
-	int			stride = Max(order->nwords, 1) + 1;
-	SortNeed	need = {0};
-
-	/* memsort.c sets aside scratch: an eighth of an entry, or an address */
-	need.entry_bytes = order->inline_image ? stride * 9 : (stride + 1) * 8;
-	need.run_bytes = sample->run_bytes / Max(sample->entries, 1);
-	need.tuple_bytes = order->inline_image ? 0 : tuple_bytes;
-	if (sample->run_bytes == 0) /* unknown: count entries as unpacked */
-		need.run_bytes = stride * sizeof(uint64) + need.tuple_bytes;
-	return need;
-}
-
-/* Set the memory and the temporary space of a sort. */
+/*
+ * Set the memory and the temporary space of a sort, given the bytes of an entry
+ * in memory, of its tuple there (or 0), and of both in a run.
+ */
 static void
 forecast_sort(Forecast *forecast, const ForecastRequest *request,
-			  const SortNeed *need)
+			  double entry_bytes, double tuple_bytes, double run_bytes)
 {
 	int			participants = request->workers + 1;
 	double		budget = Max((double) maintenance_work_mem * 1024,
 							 (double) participants * PTSORT_MIN_BUDGET);
-	double		part = need->tuple_bytes > 0 ?
-		model.tuples_part : model.entries_part;
-	double		tuples = forecast->rows * need->tuple_bytes;
-	double		entries = forecast->rows * need->entry_bytes;
+	double		part = tuple_bytes > 0 ? tuples_part : entries_part;
 	double		memory;
 
 	/* the array of entries doubles when it is full */
-	memory = exp2(ceil(log2(Max(forecast->rows, 1)))) * need->entry_bytes +
-		tuples + participants * model.reserve_bytes;
+	memory = exp2(ceil(log2(Max(forecast->rows, 1)))) * entry_bytes +
+		forecast->rows * tuple_bytes + participants * reserve_bytes;
 	forecast->memory_bytes = Min(memory, budget);
-	if (request->workers == 0 &&
-		entries + tuples < budget * part - model.reserve_bytes)
-		return;
-	forecast->temp_bytes = forecast->rows * need->run_bytes +
-		(double) participants * model.temp_bytes;
+	if (request->workers > 0 || forecast->rows * (entry_bytes + tuple_bytes) >=
+		budget * part - reserve_bytes)
+		forecast->temp_bytes = forecast->rows * run_bytes +
+			participants * more_temp_bytes;
+}
+
+/* The same, as the sample's sort shows it. */
+static void
+forecast_index_sort(Forecast *forecast, const ForecastRequest *request,
+					const Sample *sample, double tuple_bytes)
+{
+	const SortOrder *order = &sample->sort->order;
+	int			stride = Max(order->nwords, 1) + 1;
+
+	if (order->inline_image)
+		tuple_bytes = 0;
+	/* an entry and its scratch, see memsort.c */
+	forecast_sort(forecast, request, 2 * stride * sizeof(uint64),
+				  tuple_bytes, sample->run_bytes > 0 ?
+				  sample->run_bytes / Max(sample->entries, 1) :
+				  stride * sizeof(uint64) + tuple_bytes);	/* unpacked */
 }
 
 /* Returns the bytes of WAL for these pages of a new file. */
@@ -122,46 +98,59 @@ wal_of(const ForecastRequest *request, double pages, double free_bytes)
 	if (request->heap->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT ||
 		(!XLogIsNeeded() && !request->concurrent))
 		return 0;
-	return pages * (BLCKSZ + model.page_wal) - free_bytes;
+	return pages * (BLCKSZ + page_wal) - free_bytes;
 }
 
-/* Returns the milliseconds of all participants for reading the table. */
+/*
+ * Returns the factor that the sample shows.  A small one shows nothing, nor
+ * does one without a sort.
+ */
 static double
-read_ms(const Sample *sample, int busy)
+factor_of(const Job *build, const Sample *sample)
 {
-	if (sample->block_ms > 0)	/* they share the disk */
-		return sample->block_ms * sample->nblocks * busy;
-	return sample->read_ms * sample_scale(sample) * model.scan_part;
+	Job			job = *build;
+
+	if (sample->sort == NULL || sample->entries < least_entries)
+		return 1;
+	job.blocks = sample->nread;
+	job.rows = sample->entries;
+	job.run_bytes = sample->run_bytes;
+	job.participants = 1;
+	job.write_factor = 1;
+	return sample_part * sample->rows_ms / 1000 /
+		(cost_scan(&job) + cost_sort(&job));
 }
 
 /*
  * Returns the seconds of a build or copy.  Dividing a GiST index's tuples into
- * leaves takes 'split_ms', which participants share.  Earlier work tells how
- * much longer than in the model writing takes on this server (work_factor).
+ * leaves takes 'split_ms', which participants share, as they do reading blocks
+ * from memory.
  */
 static double
 seconds_of(const Forecast *forecast, const ForecastRequest *request,
 		   const Sample *sample, double split_ms)
 {
-	int			busy = Min(request->workers + 1, pt_processors());
-	double		scale = sample_scale(sample);
-	double		ms = read_ms(sample, busy) +
-		scale * sample->judge_ms * model.scan_part +
-		scale * (sample->put_ms + sample->sort_ms) * model.entry_part +
-		split_ms;
-	WorkAbout	about = {
-		.kind = request->copies ? WORK_COPY : WORK_INDEX,
-		.order = request->index == NULL || split_ms > 0 ? WORK_FIXED :
-		work_order(request->index),
+	bool		is_split = request->index != NULL && split_ms > 0;
+	Job			job = {
+		.copies = request->copies,
+		.key = request->index == NULL || is_split ? JOB_FIXED :
+		size_key(request->index),
+		.logged = forecast->wal_bytes > 0,
+		.blocks = Max(sample->nblocks, 1),
+		.rows = forecast->rows,
 		.row_bytes = forecast->file_bytes / Max(forecast->rows, 1),
-		.logged = forecast->wal_bytes > 0
+		.run_bytes = forecast->temp_bytes,
+		.participants = Min(request->workers + 1, pt_processors()),
+		.factor = 1,
+		.write_factor = cost_write_factor(forecast->file_bytes)
 	};
+	double		read_ms = sample->block_ms > 0 ?
+		sample->block_ms * sample->nblocks :
+		sample->read_ms * sample_scale(sample) / job.participants;
 
-	if (sample->sort == NULL)	/* then put_ms does not contain the runs */
-		ms += estimate_runs(forecast->temp_bytes) * 1000;
-	return (ms / busy + request->workers * model.worker_ms) / 1000 +
-		estimate_write(&about, forecast->rows, busy) *
-		work_factor(forecast->file_bytes);
+	job.factor = factor_of(&job, sample);
+	return (read_ms + split_ms / job.participants) / 1000 + cost_scan(&job) +
+		cost_after_scan(&job) + cost_workers(request->workers);
 }
 
 static void
@@ -171,18 +160,15 @@ forecast_index(Forecast *forecast, const ForecastRequest *request)
 	char	   *page = palloc(BLCKSZ);
 	Sample		sample;
 	IndexSize	size;
-	SortNeed	need;
 
-	sample_index(&sample, request->heap, request->index, request->concurrent,
-				 request->limit_ms);
+	sample_take(&sample, request->heap, request->index, request->limit_ms);
 	if (is_gist)
-		gistsize_estimate(&size, request->index, &sample);
+		gistsize_forecast(&size, request->index, &sample);
 	else
-		indexsize_estimate(&size, request->heap, request->index, &sample);
+		btreesize_forecast(&size, request->heap, request->index, &sample);
 	forecast->rows = rint(sample.entries * sample_scale(&sample));
 	forecast->file_bytes = size.pages * BLCKSZ;
-	need = need_of_index(&sample, size.tuple_bytes);
-	forecast_sort(forecast, request, &need);
+	forecast_index_sort(forecast, request, &sample, size.tuple_bytes);
 	forecast->wal_bytes = wal_of(request, size.pages, size.free_bytes);
 	forecast->seconds = seconds_of(forecast, request, &sample, size.split_ms);
 	_bt_pageinit(page, BLCKSZ);
@@ -214,21 +200,20 @@ forecast_copy(Forecast *forecast, const ForecastRequest *request)
 {
 	double		room = BLCKSZ - SizeOfPageHeaderData -
 		RelationGetTargetPageFreeSpace(request->heap, HEAP_DEFAULT_FILLFACTOR);
-	SortNeed	need = {.entry_bytes = 4 * sizeof(uint64)};
 	Sample		sample;
 	double		mean;
 	double		pages;
 
-	sample_rows(&sample, request->heap, request->limit_ms);
+	sample_take(&sample, request->heap, NULL, request->limit_ms);
 	forecast->rows = rint(sample.entries * sample_scale(&sample));
 	mean = sample.row_bytes / Max(sample.entries, 1);
 	/* a row that does not fit begins a page, so half a row remains free */
 	pages = ceil(forecast->rows * mean / Max(room - mean / 2, mean));
 	forecast->file_bytes = pages * BLCKSZ + toast_bytes(request->heap);
-	need.tuple_bytes = need.run_bytes = mean + sizeof(HeapTupleData);
-	need.run_bytes += 2 * sizeof(uint64);
 	if (request->index != NULL)
-		forecast_sort(forecast, request, &need);
+		forecast_sort(forecast, request, 4 * sizeof(uint64),
+					  mean + sizeof(HeapTupleData),
+					  mean + sizeof(HeapTupleData) + 2 * sizeof(uint64));
 	forecast->wal_bytes = wal_of(request, forecast->file_bytes / BLCKSZ, 0);
 	forecast->seconds = seconds_of(forecast, request, &sample, 0);
 }

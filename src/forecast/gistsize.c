@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * gistsize.c
- *	  Estimates the pages of a GiST index from the sorted entries of a sample.
+ *	  Forecasts the pages of a GiST index from the sorted entries of a sample.
  *
  * How full pages are depends on the class's picksplit.  So this file divides a
  * part of the sample's tuples into leaves as gistload.c does, and measures the
@@ -36,10 +36,7 @@ typedef struct GistGroup
 	int			n;
 	Size		bytes;
 	IndexTuple	tuples[MAX_TUPLES];
-
-	/* All groups so far */
-	int64		divided;		/* tuples */
-	double		downlinks;		/* bytes of the leaves' downlinks */
+	int64		divided;		/* tuples of all groups so far */
 } GistGroup;
 
 /* Divide the group into leaves, count them, and empty the group. */
@@ -61,7 +58,6 @@ divide(IndexSize *size, GistGroup *group)
 		size->leaves++;
 		size->free_bytes += GiSTPageSize - layout->lenlist -
 			layout->block.num * sizeof(ItemIdData);
-		group->downlinks += IndexTupleSize(layout->itup) + sizeof(ItemIdData);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(group->gist->tempCxt);
@@ -70,19 +66,10 @@ divide(IndexSize *size, GistGroup *group)
 	group->bytes = 0;
 }
 
-/* Add a copy of a tuple, which is in the context that divide() resets. */
-static void
-add_tuple(GistGroup *group, IndexTuple tuple)
-{
-	Size		size = IndexTupleSize(tuple);
-	IndexTuple	copy = MemoryContextAlloc(group->gist->tempCxt, size);
-
-	memcpy(copy, tuple, size);
-	group->tuples[group->n++] = copy;
-	group->bytes += size + sizeof(ItemIdData);
-}
-
-/* Read the entries of the sample, and divide the first groups of them. */
+/*
+ * Read the entries of the sample, and divide the first groups of them.  The
+ * groups' tuples are in the context that divide() resets.
+ */
 static void
 divide_groups(IndexSize *size, GistGroup *group, Sample *sample)
 {
@@ -92,31 +79,36 @@ divide_groups(IndexSize *size, GistGroup *group, Sample *sample)
 	while ((tuple = variant_get_gist(sample->sort)) != NULL)
 	{
 		Size		bytes = IndexTupleSize(tuple);
+		Size		on_page = bytes + sizeof(ItemIdData);
 
 		size->tuple_bytes += bytes;
 		size->largest = Max(size->largest, bytes);
 		if (ngroups == max_groups)
 			continue;
-		if (group->bytes + bytes + sizeof(ItemIdData) >
-			GIST_LOAD_PAGES * GiSTPageSize)
+		if (group->bytes + on_page > GIST_LOAD_PAGES * GiSTPageSize)
 		{
 			divide(size, group);
 			ngroups++;
 		}
-		add_tuple(group, tuple);
+		group->tuples[group->n] = MemoryContextAlloc(group->gist->tempCxt,
+													 bytes);
+		memcpy(group->tuples[group->n++], tuple, bytes);
+		group->bytes += on_page;
 	}
 	if (group->divided == 0 && group->bytes > GiSTPageSize)
 		divide(size, group);
 }
 
-/* From the groups' leaves to those of the index, and to all its pages. */
+/*
+ * From the groups' leaves to those of the index, and to all its pages.  Other
+ * pages are as full, of tuples as large.
+ */
 static void
 count_pages(IndexSize *size, const GistGroup *group, double rows)
 {
 	double		scale = rows / group->divided;
+	double		fanout = group->divided / size->leaves;
 	double		free_bytes = size->free_bytes / size->leaves;
-	double		fanout = (GiSTPageSize - free_bytes) /
-		(group->downlinks / size->leaves);
 
 	size->leaves *= scale;
 	size->split_ms *= scale;
@@ -127,7 +119,7 @@ count_pages(IndexSize *size, const GistGroup *group, double rows)
 }
 
 void
-gistsize_estimate(IndexSize *size, Relation index, Sample *sample)
+gistsize_forecast(IndexSize *size, Relation index, Sample *sample)
 {
 	double		rows = sample->entries * sample_scale(sample);
 	GistGroup  *group = palloc0(sizeof(GistGroup));

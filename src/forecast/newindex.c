@@ -32,71 +32,57 @@
 /* IndexColumn: what an index element of the statement resolves to. */
 typedef struct IndexColumn
 {
-	AttrNumber	attnum;			/* column of the table; 0: an expression */
+	Form_pg_attribute att;		/* column of the table; NULL: an expression */
 	Node	   *expression;
 	Oid			type;
 	int32		typmod;
 	Oid			collation;
-	char		storage;		/* 0: that of the type */
-	char		compression;
 } IndexColumn;
 
-/* Read a column of the table from the catalogs. */
+/* Set a column to one of the table. */
 static void
-resolve_attribute(IndexColumn *column, HeapTuple tuple)
+resolve_attribute(IndexColumn *column, Relation heap, AttrNumber attnum)
 {
-	Form_pg_attribute form;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for a column");
-	form = (Form_pg_attribute) GETSTRUCT(tuple);
-	if (form->attnum < 0)
+	if (attnum < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index creation on system columns is not supported")));
-	column->attnum = form->attnum;
-	column->type = form->atttypid;
-	column->typmod = form->atttypmod;
-	column->collation = form->attcollation;
-	column->storage = form->attstorage;
-	column->compression = form->attcompression;
-	ReleaseSysCache(tuple);
+	column->att = TupleDescAttr(RelationGetDescr(heap), attnum - 1);
+	column->type = column->att->atttypid;
+	column->typmod = column->att->atttypmod;
+	column->collation = column->att->attcollation;
 }
 
 /* Resolve a name or an expression.  An expression may be just a column. */
 static void
-resolve_element(IndexColumn *column, Oid heap_id, IndexElem *element)
+resolve_element(IndexColumn *column, Relation heap, IndexElem *element)
 {
 	Node	   *expression = element->expr;
-	HeapTuple	tuple;
+	Oid			collation = exprCollation(expression);
+	AttrNumber	attnum;
 
 	memset(column, 0, sizeof(IndexColumn));
 	if (element->name != NULL)
 	{
-		tuple = SearchSysCacheAttName(heap_id, element->name);
-		if (!HeapTupleIsValid(tuple))
+		attnum = get_attnum(RelationGetRelid(heap), element->name);
+		if (attnum == InvalidAttrNumber)
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("column \"%s\" does not exist", element->name)));
-		resolve_attribute(column, tuple);
+		resolve_attribute(column, heap, attnum);
 		return;
 	}
-	column->type = exprType(expression);
-	column->typmod = exprTypmod(expression);
-	column->collation = exprCollation(expression);
 	while (IsA(expression, CollateExpr))
 		expression = (Node *) ((CollateExpr *) expression)->arg;
 	if (IsA(expression, Var) && ((Var *) expression)->varattno != 0)
-	{
-		Oid			collation = column->collation;
-
-		tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(heap_id),
-								Int16GetDatum(((Var *) expression)->varattno));
-		resolve_attribute(column, tuple);
-		column->collation = collation;
-	}
+		resolve_attribute(column, heap, ((Var *) expression)->varattno);
 	else
+	{
 		column->expression = expression;
+		column->type = exprType(expression);
+		column->typmod = exprTypmod(expression);
+	}
+	column->collation = collation;
 }
 
 /* Resolve the collation of a key column. */
@@ -119,47 +105,29 @@ resolve_collation(IndexColumn *column, const IndexElem *element)
 
 /* Raise the server's errors for what the access method does not support. */
 static void
-check_support(const IndexAmRoutine *routine, const char *access_method,
-			  const IndexStmt *stmt)
+check_support(const IndexAmRoutine *routine, const IndexStmt *stmt)
 {
+	const char *missing = NULL;
 	ListCell   *lc;
 
 	/* a unique constraint of GiST has periods */
 	if (stmt->unique && !stmt->isconstraint && !routine->amcanunique)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("access method \"%s\" does not support unique indexes",
-						access_method)));
+		missing = "unique indexes";
 	foreach(lc, stmt->indexParams)
 	{
 		IndexElem  *element = lfirst_node(IndexElem, lc);
 
 		if (element->ordering != SORTBY_DEFAULT && !routine->amcanorder)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("access method \"%s\" does not support ASC/DESC options",
-							access_method)));
-		if (element->nulls_ordering != SORTBY_NULLS_DEFAULT &&
-			!routine->amcanorder)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("access method \"%s\" does not support NULLS FIRST/LAST options",
-							access_method)));
+			missing = "ASC/DESC options";
+		else if (element->nulls_ordering != SORTBY_NULLS_DEFAULT &&
+				 !routine->amcanorder)
+			missing = "NULLS FIRST/LAST options";
 	}
-}
-
-/* Returns the type that an operator class stores; 0: the column's own type. */
-static Oid
-stored_type(Oid opclass)
-{
-	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
-	Oid			result;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for opclass %u", opclass);
-	result = ((Form_pg_opclass) GETSTRUCT(tuple))->opckeytype;
-	ReleaseSysCache(tuple);
-	return result;
+	if (missing != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("access method \"%s\" does not support %s",
+						stmt->accessMethod, missing)));
 }
 
 /* Set the operator class of key column i. */
@@ -167,23 +135,27 @@ static void
 set_opclass(Relation index, int i, const IndexColumn *column,
 			const IndexElem *element, Oid *type)
 {
-	bool		is_gist = index->rd_rel->relam == GIST_AM_OID;
 	Oid			opclass = ResolveOpClass(element->opclass, column->type,
-										 is_gist ? "gist" : "btree",
+										 index->rd_rel->relam == GIST_AM_OID ?
+										 "gist" : "btree",
 										 index->rd_rel->relam);
+	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
 	int			nprocs = index->rd_indam->amsupport;
-	Oid			stored = stored_type(opclass);
 	int16		option = 0;
+	Form_pg_opclass form;
 
 	if (element->opclassopts != NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot forecast an index with operator class parameters")));
-	if (OidIsValid(stored) && !IsPolymorphicType(stored))
-		*type = stored;
-	if (!get_opclass_opfamily_and_input_type(opclass, &index->rd_opfamily[i],
-											 &index->rd_opcintype[i]))
+	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for opclass %u", opclass);
+	form = (Form_pg_opclass) GETSTRUCT(tuple);
+	index->rd_opfamily[i] = form->opcfamily;
+	index->rd_opcintype[i] = form->opcintype;
+	if (OidIsValid(form->opckeytype) && !IsPolymorphicType(form->opckeytype))
+		*type = form->opckeytype;
+	ReleaseSysCache(tuple);
 	for (int proc = 1; proc <= nprocs; proc++)
 		index->rd_support[i * nprocs + proc - 1] =
 			get_opfamily_proc(index->rd_opfamily[i], index->rd_opcintype[i],
@@ -199,16 +171,18 @@ set_opclass(Relation index, int i, const IndexColumn *column,
 
 /* Set column i of the index: a key column, or a column of INCLUDE. */
 static void
-set_column(Relation index, int i, IndexElem *element, bool is_key)
+set_column(Relation index, Relation heap, int i, IndexElem *element,
+		   bool is_key)
 {
 	TupleDesc	desc = RelationGetDescr(index);
 	Form_pg_attribute att = TupleDescAttr(desc, i);
 	IndexColumn column;
 	Oid			type;
 
-	resolve_element(&column, index->rd_index->indrelid, element);
-	index->rd_index->indkey.values[i] = column.attnum;
-	if (column.expression != NULL)
+	resolve_element(&column, heap, element);
+	if (column.att != NULL)
+		index->rd_index->indkey.values[i] = column.att->attnum;
+	else
 		index->rd_indexprs = lappend(index->rd_indexprs, column.expression);
 	type = column.type;
 	if (is_key)
@@ -219,47 +193,47 @@ set_column(Relation index, int i, IndexElem *element, bool is_key)
 	}
 	TupleDescInitEntry(desc, i + 1, element->name ? element->name : "expr",
 					   type, column.typmod, 0);
-	TupleDescInitEntryCollation(desc, i + 1,
-								is_key ? column.collation : InvalidOid);
-	if (type == column.type && column.attnum != 0)
+	TupleDescInitEntryCollation(desc, i + 1, index->rd_indcollation[i]);
+	if (type == column.type && column.att != NULL)
 	{
-		att->attstorage = column.storage;
-		att->attcompression = column.compression;
+		att->attstorage = column.att->attstorage;
+		att->attcompression = column.att->attcompression;
 		populate_compact_attribute(desc, i);
 	}
 }
 
-/* Fill in rd_rel: the parts that make a relation an index of this table. */
-static Form_pg_class
-describe_class(Relation heap, const char *name, Oid access_method, int natts)
+/*
+ * Fill in rd_rel and rd_index: the parts that make a relation an index of this
+ * table, and those that BuildIndexInfo() and nbtree read.
+ */
+static void
+describe_index(Relation index, Relation heap, const IndexStmt *stmt,
+			   const char *name, int natts)
 {
-	Form_pg_class result = palloc0(sizeof(FormData_pg_class));
+	bool		is_gist = stmt->accessMethod != NULL &&
+		strcmp(stmt->accessMethod, "gist") == 0;
+	Form_pg_class class = palloc0(sizeof(FormData_pg_class));
+	Form_pg_index form = palloc0(offsetof(FormData_pg_index, indkey.values) +
+								 natts * sizeof(int16));
 
-	namestrcpy(&result->relname, name);
-	result->relnamespace = heap->rd_rel->relnamespace;
-	result->relowner = heap->rd_rel->relowner;
-	result->relam = access_method;
-	result->relpersistence = heap->rd_rel->relpersistence;
-	result->relkind = RELKIND_INDEX;
-	result->relnatts = natts;
-	return result;
-}
+	namestrcpy(&class->relname, name);
+	class->relnamespace = heap->rd_rel->relnamespace;
+	class->relowner = heap->rd_rel->relowner;
+	class->relam = is_gist ? GIST_AM_OID : BTREE_AM_OID;
+	class->relpersistence = heap->rd_rel->relpersistence;
+	class->relkind = RELKIND_INDEX;
+	class->relnatts = natts;
+	index->rd_rel = class;
 
-/* Fill in rd_index: the parts that BuildIndexInfo() and nbtree read. */
-static Form_pg_index
-describe_index(Relation heap, const IndexStmt *stmt, int natts)
-{
-	Form_pg_index result = palloc0(offsetof(FormData_pg_index, indkey.values) +
-								   natts * sizeof(int16));
-
-	result->indrelid = RelationGetRelid(heap);
-	result->indnatts = natts;
-	result->indnkeyatts = list_length(stmt->indexParams);
-	result->indisunique = stmt->unique;
-	result->indnullsnotdistinct = stmt->nulls_not_distinct;
-	result->indisprimary = stmt->primary;
-	result->indisvalid = result->indisready = result->indislive = true;
-	return result;
+	form->indrelid = RelationGetRelid(heap);
+	form->indnatts = natts;
+	form->indnkeyatts = list_length(stmt->indexParams);
+	form->indisunique = stmt->unique;
+	form->indnullsnotdistinct = stmt->nulls_not_distinct;
+	form->indisprimary = stmt->primary;
+	form->indisvalid = form->indisready = form->indislive = true;
+	index->rd_index = form;
+	index->rd_indam = GetIndexAmRoutineByAmId(class->relam, false);
 }
 
 /* Allocate the arrays with an element for each column. */
@@ -283,9 +257,8 @@ Relation
 newindex_describe(Relation heap, IndexStmt *stmt, const char *name)
 {
 	Relation	index = palloc0(sizeof(RelationData));
-	Oid			access_method = BTREE_AM_OID;
-	int			nkeys = list_length(stmt->indexParams);
-	int			natts = nkeys + list_length(stmt->indexIncludingParams);
+	int			natts = list_length(stmt->indexParams) +
+		list_length(stmt->indexIncludingParams);
 	Datum		options;
 	ListCell   *lc;
 	int			i = 0;
@@ -295,21 +268,17 @@ newindex_describe(Relation heap, IndexStmt *stmt, const char *name)
 				(errcode(ERRCODE_TOO_MANY_COLUMNS),
 				 errmsg("cannot use more than %d columns in an index",
 						INDEX_MAX_KEYS)));
-	if (stmt->accessMethod != NULL && strcmp(stmt->accessMethod, "gist") == 0)
-		access_method = GIST_AM_OID;
-	index->rd_rel = describe_class(heap, name, access_method, natts);
-	index->rd_index = describe_index(heap, stmt, natts);
-	index->rd_indam = GetIndexAmRoutineByAmId(access_method, false);
-	check_support(index->rd_indam, stmt->accessMethod, stmt);
+	describe_index(index, heap, stmt, name, natts);
+	check_support(index->rd_indam, stmt);
 	options = transformRelOptions((Datum) 0, stmt->options, NULL, NULL, false,
 								  false);
 	index->rd_options = index_reloptions(index->rd_indam->amoptions, options,
 										 true);
 	allocate_columns(index, natts);
 	foreach(lc, stmt->indexParams)
-		set_column(index, i++, lfirst_node(IndexElem, lc), true);
+		set_column(index, heap, i++, lfirst_node(IndexElem, lc), true);
 	foreach(lc, stmt->indexIncludingParams)
-		set_column(index, i++, lfirst_node(IndexElem, lc), false);
+		set_column(index, heap, i++, lfirst_node(IndexElem, lc), false);
 	TupleDescFinalize(index->rd_att);
 	if (stmt->whereClause != NULL)
 		index->rd_indpred = make_ands_implicit((Expr *) stmt->whereClause);

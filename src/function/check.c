@@ -20,12 +20,13 @@
 #include "compat.h"
 
 #include "catalog/pg_type.h"
-#include "check/checkmany.h"
+#include "check/checkone.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "hook/hook.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "model/size.h"
 #include "postmaster/bgworker_internals.h"
 #include "ptsort.h"
 #include "util.h"
@@ -83,6 +84,13 @@ clip(const char *message)
 	return pg_mbcliplen(message, length, length);
 }
 
+static Datum
+make_array(Datum *texts, int n)
+{
+	return PointerGetDatum(construct_array(texts, n, TEXTOID, -1, false,
+										   TYPALIGN_INT));
+}
+
 /* Returns an array of texts, one for the first fault of each kind. */
 static Datum
 describe_faults(const CheckReport *report)
@@ -102,8 +110,7 @@ describe_faults(const CheckReport *report)
 													  clip(finding->message),
 													  finding->message));
 	}
-	return PointerGetDatum(construct_array(texts, n, TEXTOID, -1, false,
-										   TYPALIGN_INT));
+	return make_array(texts, n);
 }
 
 /* CheckAll: the state of ptsort_check_indexes(). */
@@ -116,7 +123,7 @@ typedef struct CheckAll
 	CheckSlot  *slots;			/* of indexes to check several at a time */
 	int			capacity;
 	int			n;
-	double		work;			/* of these indexes */
+	CostSum		cost;			/* of builds of these indexes */
 } CheckAll;
 
 /* CheckPlan: the check of an index. */
@@ -125,7 +132,7 @@ typedef struct CheckPlan
 	const CheckAll *all;
 	bool		is_only;		/* the function checks only this index */
 	bool		waits;			/* out: check it with others at a time */
-	double		work;			/* out, if it waits */
+	Job			job;			/* out, if it waits: a build */
 	char	   *name;			/* out */
 	CheckSlot	slot;
 } CheckPlan;
@@ -166,7 +173,7 @@ check_index(void *arg)
 	plan->waits = is_parallel && request.workers == 0 && !plan->is_only;
 	if (plan->waits)
 	{
-		plan->work = planworkers_work(target.heap, target.index);
+		size_job(&plan->job, false, target.heap, target.index);
 		pg_atomic_write_u32(&slot->state, CHECK_WAITS);
 	}
 	else
@@ -258,8 +265,7 @@ describe_state(const CheckSlot *slot, CheckState state)
 	else
 		line = psprintf("not checked: %s", checkone_reason(state, &sqlstate));
 	text = CStringGetTextDatum(line);
-	return PointerGetDatum(construct_array(&text, 1, TEXTOID, -1, false,
-										   TYPALIGN_INT));
+	return make_array(&text, 1);
 }
 
 /* Add the result of a check to the function's result. */
@@ -292,15 +298,16 @@ check_slots(CheckAll *all)
 
 	if (all->n == 0)
 		return;
+	all->cost.teams = 1;
 	request.workers = Min(all->n - 1, all->is_given ? all->workers :
-						  planworkers_fastest(all->workers, all->work, 1));
+						  cost_fastest(&all->cost, all->workers));
 	request.budget -= request.budget / 4;	/* the slots */
 	limit_by_memory(&request);
 	checkmany_run(all->slots, all->n, &request);
 	for (int i = 0; i < all->n; i++)
 		put_row(all, &all->slots[i]);
 	all->n = 0;
-	all->work = 0;
+	memset(&all->cost, 0, sizeof(CostSum));
 }
 
 /* Check an index, or add it to the slots. */
@@ -316,7 +323,7 @@ check_next(CheckAll *all, Oid index_id)
 		return;
 	}
 	all->slots[all->n++] = plan.slot;
-	all->work += plan.work;
+	cost_add(&all->cost, &plan.job);
 	if (all->n == all->capacity)
 	{
 		check_slots(all);

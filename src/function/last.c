@@ -12,7 +12,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "query/sortnode.h"
-#include "text/text_digest.h"
+#include "text/text_rank.h"
 #include "util.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
@@ -22,7 +22,6 @@ extern PGDLLEXPORT Datum ptsort_collation_digest(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum ptsort_last_build(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum ptsort_last_copy(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum ptsort_last_sort(PG_FUNCTION_ARGS);
-
 
 /* Add a row to the result; a negative 'participant' means the total. */
 static void

@@ -15,7 +15,7 @@
 #include "access/table.h"
 #include "catalog/partition.h"
 #include "catalog/pg_inherits.h"
-#include "check/checkmany.h"
+#include "check/checkone.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/partcache.h"

@@ -24,8 +24,8 @@
 #include "debug.h"
 #include "gist/gist.h"
 #include "hook/hook.h"
-#include "limit/work.h"
 #include "miscadmin.h"
+#include "model/size.h"
 #include "optimizer/paths.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
@@ -97,7 +97,7 @@ leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
 	if (utility_workers(index) >= 0 &&
 		RelationGetNumberOfBlocks(heap) > 0 && IsUnderPostmaster)
 		indexInfo->ii_ParallelWorkers =
-			planworkers_request(heap, index,
+			planworkers_request(heap, index, utility_workers(index),
 								indexInfo->ii_ParallelWorkers).workers;
 
 	say_leaving(index, reason);
@@ -277,7 +277,7 @@ static int
 open_candidates(Relation heap, Relation index, Oid current,
 				Relation *candidates)
 {
-	double		bytes = work_run_bytes(WORK_INDEX, heap, index);
+	double		bytes = size_of_runs(false, heap, index);
 	List	   *indexes = original_indexes(heap);
 	bool		after = false;
 	int			n = 0;
@@ -299,7 +299,7 @@ open_candidates(Relation heap, Relation index, Oid current,
 		if (!ConditionalLockRelationOid(oid, AccessShareLock))
 			break;
 		other = index_open(oid, NoLock);
-		bytes += work_run_bytes(WORK_INDEX, heap, other);
+		bytes += size_of_runs(false, heap, other);
 		may_join = runs_no_user_code(other) &&
 			planworkers_runs_fit(index, bytes);
 		if (!may_join || ambuild_of_server(other) != btbuild ||
@@ -323,8 +323,9 @@ open_candidates(Relation heap, Relation index, Oid current,
 static IndexBuildResult *
 build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)
 {
-	BtBuildRequest request = planworkers_request(heap, index,
-												 indexInfo->ii_ParallelWorkers);
+	BtBuildRequest request =
+		planworkers_request(heap, index, utility_workers(index),
+							indexInfo->ii_ParallelWorkers);
 	Relation	candidates[MAX_SIBLINGS];
 	Oid			original = original_of(heap, index);
 	WaitingRuns runs;
@@ -362,7 +363,8 @@ static IndexBuildResult *
 build_gist(Relation heap, Relation index, IndexInfo *indexInfo)
 {
 	BtBuildRequest request =
-		planworkers_request(heap, index, planworkers_by_cost(heap, index));
+		planworkers_request(heap, index, utility_workers(index),
+							planworkers_by_cost(heap, index));
 
 	planworkers_limit(&request, heap, index, index);
 	return gistbuild_build(heap, index, indexInfo, request.workers,

@@ -30,7 +30,7 @@
 #include "copy/copy.h"
 #include "debug.h"
 #include "hook/hook.h"
-#include "limit/work.h"
+#include "model/size.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -64,7 +64,7 @@ cluster_why_not(Relation old_heap, Relation index)
 	if (!plan_cluster_use_sort(RelationGetRelid(old_heap),
 							   RelationGetRelid(index)) &&
 		!planworkers_runs_fit(old_heap,
-							  work_run_bytes(WORK_COPY, old_heap, index)))
+							  size_of_runs(true, old_heap, index)))
 		return "too little free space for temporary files";
 	return ambuild_why_not(old_heap);
 }
@@ -83,7 +83,6 @@ copy_for_cluster(PT_COPY_ARGUMENTS)
 		.snapshot = PT_COPY_SNAPSHOT
 	};
 	BtBuildRequest request;
-	int			by_cost = 0;
 
 	old_heap->rd_tableam = GetHeapamTableAmRoutine();
 	redirected = InvalidOid;
@@ -101,10 +100,8 @@ copy_for_cluster(PT_COPY_ARGUMENTS)
 		rules.inserter = GetCurrentTransactionId();
 		rules.command = GetCurrentCommandId(true);
 	}
-	if (ptsort_parallel_workers < 0)
-		by_cost = plan_create_index_workers(RelationGetRelid(old_heap),
-											RelationGetRelid(index));
-	request = planworkers_request(old_heap, index, by_cost);
+	request = planworkers_request(old_heap, index, utility_workers(index),
+								  planworkers_by_cost(old_heap, index));
 	planworkers_limit(&request, old_heap, index, old_heap);
 	tablecopy_run(&rules, index, &request, num_tuples, tups_vacuumed,
 				  tups_recently_dead);

@@ -61,22 +61,17 @@ extern UtilityKind utility_kind(void);
 
 /*
  * planworkers_request returns a request for a build of this index, or for
- * copying the table in the order of this index.  If the statement or the
- * table's parallel_workers option sets a number of workers, the request has
- * that number, and is_order is true.  Otherwise the request has the maximum
- * number.  'by_cost' is the number from the server's cost model.
+ * copying the table in the order of this index.  If the statement, with
+ * 'requested' workers (or -1), or the table's parallel_workers option sets a
+ * number of workers, the request has that number, and is_order is true.
+ * Otherwise the request has the maximum number.  'by_cost' is the number from
+ * the server's cost model.
+ *
+ * planworkers_by_cost returns that number, as plan_create_index_workers() does,
+ * for an index that need not exist (newindex_describe).
  */
 extern BtBuildRequest planworkers_request(Relation heap, Relation index,
-										  int by_cost);
-
-/*
- * planworkers_request_for is planworkers_request for a statement that requests
- * 'requested' workers, or -1.  planworkers_by_cost returns the number from the
- * server's cost model, as plan_create_index_workers() does, for an index that
- * need not exist (newindex_describe).
- */
-extern BtBuildRequest planworkers_request_for(Relation heap, Relation index,
-											  int requested, int by_cost);
+										  int requested, int by_cost);
 extern int	planworkers_by_cost(Relation heap, Relation index);
 
 /*
@@ -103,14 +98,9 @@ extern void planworkers_limit(BtBuildRequest *request, Relation heap,
 extern bool planworkers_runs_fit(Relation rel, double bytes);
 
 /*
- * planworkers_work returns the work of opening and checking an index, in the
- * unit of the cost model.  planworkers_fastest returns the number of workers,
- * at most 'most', with which teams do their work fastest, one after the other.
- * planworkers_beside_others returns the number, at most 'most', that leaves a
- * processor to other sessions.
+ * planworkers_beside_others returns the number of workers, at most 'most', that
+ * leaves a processor to other sessions.
  */
-extern double planworkers_work(Relation heap, Relation index);
-extern int	planworkers_fastest(int most, double work, int teams);
 extern int	planworkers_beside_others(int most);
 
 /* ambuild_build is the ambuild of both access methods. */
@@ -136,28 +126,5 @@ extern void redirect_forget(void);
  * this table, or NULL if ptsort builds them.
  */
 extern const char *ambuild_why_not(Relation heap);
-
-/*
- * ForecastItem: an index that a statement would build, or a table that it would
- * copy.
- */
-typedef struct ForecastItem
-{
-	Oid			heap_id;		/* locked */
-	Oid			index_id;		/* existing index, or InvalidOid */
-	IndexStmt  *stmt;			/* a new index, transformed; or NULL */
-	const char *name;			/* of the index; NULL for a copy */
-	bool		copies;			/* copy the table, in the order of index_id */
-	bool		concurrent;
-	Oid			tablespace;		/* of the new file */
-	int			workers;		/* that the statement requests, or -1 */
-} ForecastItem;
-
-/*
- * forecast_items parses a statement and returns a list of what it would build.
- * It checks that the user may run the statement, and acquires AccessShareLock
- * on the tables and indexes.
- */
-extern List *forecast_items(const char *statement);
 
 #endif							/* PTSORT_HOOK_H */

@@ -15,9 +15,9 @@
 
 #include "fmgr.h"
 #include "hook/hook.h"
-#include "limit/diskspace.h"
 #include "limit/pace.h"
 #include "limit/replicas.h"
+#include "model/space.h"
 #include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"
 #include "text/text_rank.h"

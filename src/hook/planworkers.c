@@ -8,25 +8,10 @@
  * server's cost model, is only a limit.  Within the limit ptsort chooses the
  * number with which the build is fastest.
  *
- * Workers need time to start and to end.  Even with one worker, the
- * participants write and merge runs; a serial build in memory has no runs.
- * Therefore small builds are faster without workers.  The unit of this model is
- * the time for one row whose key is passed by value.  A serial build takes
- *
- *		work = rows * (1 or REFERENCE_COST) + pages * PAGE_COST
- *
- * plus the cost of compressing long values, and a build by w + 1 participants
- * (w workers and the leader) takes
- *
- *		work * RUNS_FACTOR / min(w + 1, CPUs) + (w + 2) * WORKER_COST
- *
- * ptsort chooses the w with the smallest time, or the smaller w of equal times.
- * Shared memory, files and waiting cost about as much as two workers.
- * Participants beyond the number of CPUs only add the time to start them.
- *
- * If one scan serves several indexes, the work is the sum of the work for each
- * index.  The cost of workers counts once for each index, because each index
- * has its own team to load it.  The formula ignores waiting for a disk.
+ * The times come from the model of costs (cost.h), with the planner's estimates
+ * of rows.  If one scan serves several indexes, the times of all builds count,
+ * because each index has its own team to load it.  Waiting for a disk does not
+ * count.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,7 +19,6 @@
 
 #include "access/amapi.h"
 #include "access/gist.h"
-#include "access/heaptoast.h"
 #include "access/xlog.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
@@ -43,9 +27,9 @@
 #include "debug.h"
 #include "forecast/forecast.h"
 #include "hook/hook.h"
-#include "limit/diskspace.h"
-#include "limit/work.h"
 #include "miscadmin.h"
+#include "model/size.h"
+#include "model/space.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/paths.h"
@@ -61,18 +45,8 @@
 
 int			ptsort_parallel_workers = -1;
 
-/*
- * The constants come from measured builds of 4,000 to 3 million rows of 100
- * bytes with 0 to 3 workers, on two idle CPUs and on two busy CPUs.
- */
-#define REFERENCE_COST	3.0		/* row whose key is passed by reference */
-#define COMPRESS_COST	(REFERENCE_COST / 30)	/* byte of a long value */
-#define GIST_COST		25.0	/* row of a GiST index: picksplit */
-#define PAGE_COST		10.0	/* reading a page that is in a buffer */
-#define RUNS_FACTOR		1.4		/* factor for writing and merging runs */
-#define WORKER_COST		75000.0 /* starting and ending a worker */
-#define LEAST_FILES		(PTSORT_MIN_BUDGET / 8) /* bytes of a participant */
-#define OPEN_COST		(WORKER_COST / 20)	/* opening an index and its table */
+/* Temporary files of a participant without entries */
+#define LEAST_FILES		(PTSORT_MIN_BUDGET / 8)
 
 /*
  * True if workers may call all support functions of a GiST index.  For btree,
@@ -147,17 +121,9 @@ planworkers_obstacle(Relation heap, Relation index)
 	return NULL;
 }
 
-BtBuildRequest
-planworkers_request(Relation heap, Relation index, int by_cost)
-{
-	return planworkers_request_for(heap, index, utility_workers(index),
-								   by_cost);
-}
-
 /* The request has 0 workers if the build cannot be parallel. */
 BtBuildRequest
-planworkers_request_for(Relation heap, Relation index, int requested,
-						int by_cost)
+planworkers_request(Relation heap, Relation index, int requested, int by_cost)
 {
 	BtBuildRequest request = {0};
 	const char *obstacle;
@@ -219,89 +185,6 @@ planworkers_by_cost(Relation heap, Relation index)
 	return Max(Min(workers, maintenance_work_mem / (32 * 1024) - 1), 0);
 }
 
-/*
- * Returns the cost per row of compressing or decompressing the long values of
- * an index's key columns.  Expressions have no statistics of their own here.
- */
-static double
-compress_cost(Relation heap, Relation index)
-{
-	double		bytes = 0;
-
-	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-	{
-		AttrNumber	column = index->rd_index->indkey.values[i];
-		int32		width = column <= 0 ? 0 :
-			get_attavgwidth(RelationGetRelid(heap), column);
-
-		if (width > TOAST_INDEX_TARGET)
-			bytes += width;
-	}
-	return bytes * COMPRESS_COST;
-}
-
-/*
- * Returns the cost of a row.  The cost depends on the first column of the
- * index, because that column decides nearly all comparisons, and on long
- * values.
- */
-static double
-row_cost(Relation heap, Relation index)
-{
-	if (index->rd_rel->relam == GIST_AM_OID)
-		return GIST_COST;
-	return compress_cost(heap, index) +
-		(TupleDescAttr(RelationGetDescr(index), 0)->attbyval ?
-		 1.0 : REFERENCE_COST);
-}
-
-/* Returns the cost that all builds of the request have without workers. */
-static double
-work_cost(const BtBuildRequest *request, Relation heap, Relation index)
-{
-	BlockNumber pages;
-	double		rows;
-	double		visible;
-	double		per_row = row_cost(heap, index);
-
-	estimate_rel_size(heap, NULL, &pages, &rows, &visible);
-	for (int i = 0; i < request->ncandidates; i++)
-		per_row += row_cost(heap, request->candidates[i]);
-	return rows * per_row + pages * PAGE_COST;
-}
-
-double
-planworkers_work(Relation heap, Relation index)
-{
-	BtBuildRequest request = {0};
-
-	return OPEN_COST + work_cost(&request, heap, index);
-}
-
-int
-planworkers_fastest(int most, double work, int teams)
-{
-	int			processors = pt_processors();
-	double		least = work;
-	int			best = 0;
-
-	if (ptsort_debug.all_workers)
-		return most;
-	for (int w = 1; w <= most; w++)
-	{
-		int			busy = Min(w + 1, processors);
-		double		cost = work * RUNS_FACTOR / busy +
-			teams * (w + 2) * WORKER_COST;
-
-		if (cost < least)
-		{
-			least = cost;
-			best = w;
-		}
-	}
-	return best;
-}
-
 int
 planworkers_beside_others(int most)
 {
@@ -313,27 +196,45 @@ planworkers_beside_others(int most)
 bool
 planworkers_runs_fit(Relation rel, double bytes)
 {
-	char	   *temporary = disk_temporary();
-	char	   *directory = disk_tablespace(rel->rd_rel->reltablespace);
-	double		wal = !RelationNeedsWAL(rel) ? 0 :
-		Min(bytes, (double) max_wal_size_mb * 1024 * 1024);
+	char	   *directory = space_tablespace(rel->rd_rel->reltablespace);
+	List	   *needs = space_add(NIL, SPACE_TEMP, space_temporary(), bytes);
 
-	if (disk_device(temporary) == disk_device(directory))
-		bytes *= 2;
-	return ptsort_disk_reserve == 0 ||
-		diskspace_lacking(temporary, bytes, wal) == 0;
+	needs = space_add(needs, SPACE_INDEX, directory, bytes);
+	if (RelationNeedsWAL(rel))
+		needs = space_add(needs, SPACE_WAL, "pg_wal",
+						  Min(bytes, (double) max_wal_size_mb * 1024 * 1024));
+	return ptsort_disk_reserve == 0 || space_lacking(linitial(needs)) == 0;
+}
+
+/* Returns the number of workers with which a request takes the least time. */
+static int
+fastest(const BtBuildRequest *request, Relation heap, Relation index,
+		bool copies)
+{
+	CostSum		sum = {0};
+	Job			job;
+
+	size_job(&job, copies, heap, index);
+	cost_add(&sum, &job);
+	for (int i = 0; i < request->ncandidates; i++)
+	{
+		size_job(&job, false, heap, request->candidates[i]);
+		job.blocks = 1;			/* the scan of the first */
+		cost_add(&sum, &job);
+	}
+	return cost_fastest(&sum, request->workers);
 }
 
 void
 planworkers_limit(BtBuildRequest *request, Relation heap, Relation index,
 				  Relation old)
 {
-	WorkKind	kind = old == heap ? WORK_COPY : WORK_INDEX;
+	bool		copies = old == heap;
 	int			best;
 
 	/* a serial build may need no runs, as its memory may suffice */
 	if (request->workers > 0 && old != NULL &&
-		!planworkers_runs_fit(old, work_run_bytes(kind, heap, index) +
+		!planworkers_runs_fit(old, size_of_runs(copies, heap, index) +
 							  (request->workers + 1) * LEAST_FILES))
 	{
 		request->workers = 0;
@@ -343,9 +244,7 @@ planworkers_limit(BtBuildRequest *request, Relation heap, Relation index,
 	if (request->is_order || ptsort_debug.all_workers || request->workers <= 0)
 		return;
 
-	best = planworkers_fastest(request->workers,
-							   work_cost(request, heap, index),
-							   1 + request->ncandidates);
+	best = fastest(request, heap, index, copies);
 	if (best < request->workers)
 		request->source = psprintf("%s, %s", request->source,
 								   best == 0 ? "a worker would not pay" :

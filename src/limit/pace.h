@@ -18,7 +18,7 @@
 #include "compat.h"
 
 #include "limit/replicas.h"
-#include "limit/work.h"
+#include "model/work.h"
 #include "port/atomics.h"
 #include "stamp.h"
 #include "storage/dsm.h"

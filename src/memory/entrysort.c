@@ -287,7 +287,7 @@ sort_from(const ByteSort *sort, uint64 *entries, int64 n, int at)
 		if (sort->images && !goes_on(sort, entries, at))
 			return;
 		take_words(sort, entries, n, at);
-		radix_sort(entries, n, es->stride, 1, es->scratch, es->room);
+		radix_sort(entries, n, es->stride, 1, es->scratch);
 		at += WORD;
 		for (int64 start = 0; start < n; start = end)
 		{
@@ -350,7 +350,7 @@ sort_last_words(const EntrySort *es, uint64 *entries, int64 n)
 		entry[0] = order->stable ? order_place(order, image) :
 			order->own->last_word(image);
 	}
-	radix_sort(entries, n, stride, 1, es->scratch, es->room);
+	radix_sort(entries, n, stride, 1, es->scratch);
 	for (int64 i = 1; i < n; i++)
 	{
 		if (entries[i * stride] == entries[(i - 1) * stride])
@@ -557,11 +557,10 @@ entrysort(const EntrySort *es, uint64 *entries, int64 n)
 {
 	const SortOrder *order = es->order;
 
-	Assert(!order->stable || order->inline_image || es->room >= n);
 	if (order->nwords > 0)
 		radix_sort(entries, n, es->stride,
 				   order->inline_image ? es->stride : es->stride - 1,
-				   es->scratch, es->room);
+				   es->scratch);
 	if (leaves_ties(es, entries, n))
 		resolve_ties(es, entries, n);
 	if (order->words_by_tables)

@@ -15,7 +15,7 @@
 /*
  * entrysort orders n entries, which the caller passes in input order.  For a
  * stable sort of images that are not inline, the caller must also store the
- * images' places in es->order and provide scratch for n entries.
+ * images' places in es->order.
  */
 extern void entrysort(const EntrySort *es, uint64 *entries, int64 n);
 

@@ -6,20 +6,13 @@
  * All entries are in one array that grows.  Growing a large array copies
  * nothing, because the C library remaps it.  Tuples are in chunks; memsort
  * fills each chunk from its start.  It never frees single tuples, so a tuple
- * costs its size, one entry and, during the sort, part of an entry in the
- * scratch array.  When the budget is used up, memsort_reserve returns NULL and
- * the caller writes a run.
+ * costs its size, one entry, and as much scratch.  When the budget is used up,
+ * memsort_reserve returns NULL and the caller writes a run.
  *
  * The budget here is the memory that the rest of the sort leaves for entries;
  * sort_other_memory in tuplesort.c measures the rest.  The accounting covers
- * only the entries' own memory context, and sets aside scratch_cost() bytes of
- * scratch per entry from the start.  The radix sort works with any amount of
- * scratch, so entries can fill nearly all of the budget.  But the radix sort is
- * faster if the scratch is as large as the entries.  Three kinds of sorts get a
- * scratch array of that size: sorts of few entries, if there is room; sorts
- * that need not have all of their tuples in memory (full_scratch); and stable
- * sorts.  With that array the radix sort is stable, so a stable sort need not
- * sort entries with equal words by the places of their images.
+ * only the entries' own memory context.  The scratch of the radix sort is as
+ * large as the entries, and follows them in the same array.
  *
  * memsort fills chunks strictly in the order of their list, so the places of
  * tuples show the order in which the caller put the tuples.
@@ -27,6 +20,9 @@
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "debug.h"
 #include "memory/memsort.h"
@@ -45,13 +41,32 @@
 #define MIN_ENTRIES		1024
 #define MIN_CHUNK		(32 * 1024)
 
-#define MAX_STRIDE		(PTSORT_MAX_WORDS + 1)
-
 /*
- * Up to MUCH_MEMORY bytes of entries get scratch of equal size, if there is
- * room.  Only a chunk for a single tuple is larger than MUCH_MEMORY.
+ * Maximum size of a chunk, except of a chunk for a single tuple.  A larger
+ * array of entries gets large pages.
  */
 #define MUCH_MEMORY		(4 * 1024 * 1024)
+
+/*
+ * Ask for large pages for the array of entries: the kernel clears a large page
+ * faster than the same memory in small pages, and the radix sort writes all
+ * over the array.  The advice includes the pages at both ends, because a block
+ * with a mapping of its own must remain one mapping; otherwise the C library
+ * would grow the block by copying instead of remapping.
+ */
+static void
+want_large_pages(void *start, Size size)
+{
+#ifdef MADV_HUGEPAGE
+	uintptr_t	page = getpagesize();
+	uintptr_t	from = TYPEALIGN_DOWN(page, (uintptr_t) start);
+
+	if (size >= MUCH_MEMORY)
+		(void) madvise((void *) from,
+					   TYPEALIGN(page, (uintptr_t) start + size) - from,
+					   MADV_HUGEPAGE);
+#endif
+}
 
 /* Returns the size of n entries in bytes. */
 static Size
@@ -60,25 +75,11 @@ entries_size(const MemSort *ms, int64 n)
 	return n * ms->stride * sizeof(uint64);
 }
 
-/*
- * Returns the size of the scratch to set aside for an entry: the entry's size
- * if full_scratch is true.  Otherwise a sort that compares tuples needs the
- * size of an address, and a radix sort of inline images gets an eighth of the
- * entry's size.
- */
-static int64
-scratch_cost(const MemSort *ms)
-{
-	if (ms->full_scratch)
-		return entries_size(ms, 1);
-	return ms->order->inline_image ? ms->stride : sizeof(uint64);
-}
-
 /* Returns the size of an entry plus the size of its part of the scratch. */
 static int64
 entry_cost(const MemSort *ms)
 {
-	return entries_size(ms, 1) + scratch_cost(ms);
+	return 2 * entries_size(ms, 1);
 }
 
 int64
@@ -108,7 +109,7 @@ sort_memory(const MemSort *ms)
 }
 
 MemSort *
-memsort_create(SortOrder *order, int64 budget, bool full_scratch)
+memsort_create(SortOrder *order, int64 budget)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort entries",
@@ -120,8 +121,6 @@ memsort_create(SortOrder *order, int64 budget, bool full_scratch)
 	ms->order = order;
 	ms->stride = Max(order->nwords, 1) + 1;
 	ms->context = context;
-	ms->full_scratch = full_scratch ||
-		(order->stable && !order->inline_image);
 	ms->first_read = MEMSORT_FIRST_READ;
 	ms->room = FIRST_ENTRIES;
 	ms->entries = MemoryContextAlloc(context, ms->room * entry_cost(ms));
@@ -145,6 +144,7 @@ resize_entries(MemSort *ms, int64 room)
 	Size		size = room * entry_cost(ms);
 
 	ms->entries = repalloc_huge(ms->entries, size);
+	want_large_pages(ms->entries, size);
 	ms->room = room;
 	note_peak(ms, 0);
 }
@@ -354,56 +354,32 @@ note_places(MemSort *ms)
 	ms->order->nplaces = ms->filled;
 }
 
-/* Order the entries, with 'room' bytes of scratch. */
-static void
-sort_entries(MemSort *ms, uint64 *scratch, Size room)
+/* Returns the scratch, which follows all entries. */
+static uint64 *
+scratch_of(const MemSort *ms)
+{
+	return memsort_entry(ms, ms->room);
+}
+
+void
+memsort_sort(MemSort *ms)
 {
 	EntrySort	es = {
 		.order = ms->order,
 		.stride = ms->stride,
-		.scratch = scratch,
-		.room = room / entries_size(ms, 1)
+		.scratch = scratch_of(ms)
 	};
 
+	fault_point("memsort: sort");
+	ms->first_read = Max(ms->tuple_bytes / Max(ms->count, 1), 1);
+	ms->first_read = Min(ms->first_read, MEMSORT_FIRST_READ);
+	note_peak(ms, ms->count > RADIX_FEW_ENTRIES ? sort_memory(ms) : 0);
 	if (ms->count < 2)
 		return;
 	if (ms->order->stable && !ms->order->inline_image)
 		note_places(ms);
 	entrysort(&es, ms->entries, ms->count);
-}
-
-/*
- * memsort_sort: see memsort.h.  Up to MUCH_MEMORY bytes of entries get scratch
- * of equal size if the budget allows it, even if less scratch is set aside.
- */
-void
-memsort_sort(MemSort *ms)
-{
-	uint64		small[RADIX_FEW_ENTRIES * MAX_STRIDE];
-	int64		all = entries_size(ms, ms->count);
-	int64		rest = ms->room * entry_cost(ms) - all;
-	uint64	   *more = NULL;
-
-	fault_point("memsort: sort");
-	ms->first_read = Max(ms->tuple_bytes / Max(ms->count, 1), 1);
-	ms->first_read = Min(ms->first_read, MEMSORT_FIRST_READ);
-	if (ms->count <= RADIX_FEW_ENTRIES)
-	{
-		sort_entries(ms, small, sizeof(small));
-		return;
-	}
-	if (all > MUCH_MEMORY)
-		rest = ms->room * scratch_cost(ms);
-	else if (rest < all && memsort_used(ms) + all <= ms->budget)
-		more = MemoryContextAlloc(ms->context, all);
-	note_peak(ms, sort_memory(ms) + (more ? all : 0));
-	if (more)
-		sort_entries(ms, more, all);
-	else
-		sort_entries(ms, memsort_entry(ms, ms->count), rest);
 	fault_point("memsort: sorted");
-	if (more)
-		pfree(more);
 }
 
 /*
@@ -425,7 +401,7 @@ sort_by_places(MemSort *ms)
 		entry[last] = entry[0];
 		entry[0] = order_place(ms->order, image);
 	}
-	radix_sort(ms->entries, ms->count, ms->stride, 1, NULL, 0);
+	radix_sort(ms->entries, ms->count, ms->stride, 1, scratch_of(ms));
 	for (int64 i = 0; i < ms->count; i++)
 	{
 		uint64	   *entry = memsort_entry(ms, i);

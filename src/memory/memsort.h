@@ -3,7 +3,7 @@
  * memsort.h
  *	  Entries in memory: growth and accounting.
  *
- *		ms = memsort_create(order, budget, full_scratch)
+ *		ms = memsort_create(order, budget)
  *		while (place = memsort_reserve(ms, size))			until ms is full
  *			make the image in place; memsort_commit(ms, words)
  *		memsort_sort(ms); memsort_entry(ms, 0 .. ms->count - 1)
@@ -46,7 +46,6 @@ typedef struct MemSort
 								 * the scratch */
 	int64		budget;			/* limit of memsort_used */
 	Size		chunk_size;		/* maximum size of a chunk for many tuples */
-	bool		full_scratch;	/* true if scratch is as large as the entries */
 	int64		tuple_bytes;	/* total size of images */
 	int64		chunk_bytes;	/* total size of chunks */
 	MemChunk   *chunks;
@@ -68,10 +67,8 @@ typedef struct MemSort
 
 /*
  * memsort_create makes an empty MemSort that holds at most 'budget' bytes.
- * With full_scratch, the MemSort sets aside scratch as large as the entries.
  */
-extern MemSort *memsort_create(SortOrder *order, int64 budget,
-							   bool full_scratch);
+extern MemSort *memsort_create(SortOrder *order, int64 budget);
 
 /*
  * memsort_set_budget changes the budget.  An empty MemSort frees memory beyond

@@ -15,11 +15,6 @@
  * Collecting entries in a small buffer per bucket, to write several entries at
  * a time, makes the first level slower.
  *
- * The second array may be smaller than the first.  The sort then moves entries
- * to buckets in place until a bucket fits the second array.  Sorting in place
- * takes longer, but the kernel may need even more time to provide memory for a
- * full second array.
- *
  * There is no bad input: each level costs O(n) and uses up at least one
  * differing bit, normally DIGIT_BITS bits.
  *
@@ -40,9 +35,6 @@
 #define DIGIT_BITS		11
 #define MAX_BUCKETS		(1 << DIGIT_BITS)
 
-/* Digit size in bits for moves in place; more buckets would miss the cache. */
-#define IN_PLACE_BITS	8
-
 /*
  * An insertion sort handles buckets of up to INSERTION_LIMIT entries.  If
  * buckets have at most SMALL_BUCKET entries on average, most buckets have at
@@ -56,10 +48,9 @@
 
 /*
  * Number of counters to allocate at a time: enough for four levels.  Few sorts
- * need more levels.  A pass in place needs two sets of counters.
+ * need more levels.
  */
 #define COUNTERS		(RADIX_MEMORY / sizeof(int64))
-#define MIN_COUNTERS	Max(MAX_BUCKETS, 2 << IN_PLACE_BITS)
 
 #define pt_inline		pg_attribute_always_inline
 
@@ -187,8 +178,6 @@ differing_bits(const uint64 *entries, int64 n, const int64 stride, int word)
  */
 typedef struct RadixSort
 {
-	uint64	   *scratch;
-	int64		room;			/* capacity of scratch in entries */
 	int			nkeys;
 	int64	   *counters;
 	int64	   *counters_end;
@@ -314,41 +303,6 @@ find_buckets(const uint64 *entries, int64 n, const int stride, int word,
 }
 
 /*
- * Without scratch, move each entry to its bucket (McIlroy, Bostic and McIlroy's
- * American flag sort).  permute advances next[] from the starts of the buckets
- * to their ends.
- */
-static pt_inline void
-permute(uint64 *entries, int64 n, const int stride, const Digit *digit,
-		int64 *next, int64 *ends)
-{
-	memcpy(ends, next + 1, digit->mask * sizeof(int64));
-	ends[digit->mask] = n;
-	for (uint64 bucket = 0; bucket <= digit->mask; bucket++)
-	{
-		while (next[bucket] < ends[bucket])
-		{
-			uint64		moving[3];
-			uint64		target;
-
-			copy_entry(moving, entries + next[bucket] * stride, stride);
-			while ((target = digit_of(moving, digit)) != bucket)
-			{
-				uint64	   *place = entries + next[target]++ * stride;
-				uint64		other[3];
-
-				/* one cache line after the bucket's next place */
-				pt_prefetch((char *) (place + stride) + CACHE_LINE);
-				copy_entry(other, place, stride);
-				copy_entry(place, moving, stride);
-				copy_entry(moving, other, stride);
-			}
-			copy_entry(entries + next[bucket]++ * stride, moving, stride);
-		}
-	}
-}
-
-/*
  * Order the buckets in 'entries'.  Most buckets are small.  One insertion sort
  * orders many adjacent small buckets; sort_level orders each larger bucket.
  */
@@ -379,14 +333,12 @@ sort_small_buckets(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 
 /*
  * Order the n entries in 'entries', with 'other' as scratch.  The result is in
- * 'other' if want_other is true, else in 'entries'.  'other' is NULL if there
- * is too little scratch.
+ * 'other' if want_other is true, else in 'entries'.
  */
 static pt_inline void
 sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 			  const int stride, int word, bool want_other)
 {
-	const bool	in_place = (other == NULL);
 	int64	   *ends = sort->counters;
 	int64		start = 0;
 	Digit		digit;
@@ -395,20 +347,16 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 		insertion_sort(entries, n, stride, sort->nkeys);
 	if (n <= INSERTION_LIMIT ||
 		!find_buckets(entries, n, stride, word, sort->nkeys,
-					  in_place ? IN_PLACE_BITS : digit_bits(n), &digit, ends))
+					  digit_bits(n), &digit, ends))
 	{
 		if (want_other)
 			memcpy(other, entries, n * stride * sizeof(uint64));
 		return;
 	}
 	CHECK_FOR_INTERRUPTS();
-	if (in_place)
-		permute(entries, n, stride, &digit, ends, ends + digit.mask + 1);
-	else
-		scatter(entries, other, n, stride, &digit, ends);
-
+	scatter(entries, other, n, stride, &digit, ends);
 	sort->counters += digit.mask + 1;
-	if (!in_place && n <= SMALL_BUCKET * (int64) (digit.mask + 1))
+	if (n <= SMALL_BUCKET * (int64) (digit.mask + 1))
 	{
 		sort_small_buckets(sort, other, entries, n, stride, &digit, ends);
 		if (!want_other)
@@ -421,10 +369,7 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 			int64		count = ends[bucket] - start;
 			int64		at = start * stride;
 
-			if (in_place)
-				sort_level(sort, entries + at, NULL, count, stride,
-						   digit.word, false);
-			else if (count > 1 || (count == 1 && !want_other))
+			if (count > 1 || (count == 1 && !want_other))
 				sort_level(sort, other + at, entries + at, count, stride,
 						   digit.word, !want_other);
 			start = ends[bucket];
@@ -439,7 +384,7 @@ reserve_counters(RadixSort *sort)
 {
 	RadixSort	before = *sort;
 
-	if (unlikely(sort->counters_end - sort->counters < MIN_COUNTERS))
+	if (unlikely(sort->counters_end - sort->counters < MAX_BUCKETS))
 	{
 		sort->counters = palloc(COUNTERS * sizeof(int64));
 		sort->counters_end = sort->counters + COUNTERS;
@@ -462,8 +407,6 @@ sort_level(RadixSort *sort, uint64 *entries, uint64 *other, int64 n, int stride,
 	RadixSort	before = reserve_counters(sort);
 
 	check_stack_depth();
-	if (other == NULL && n <= sort->room)
-		other = sort->scratch;
 	if (stride == 2)
 		sort_level_of(sort, entries, other, n, 2, word, want_other);
 	else
@@ -472,14 +415,9 @@ sort_level(RadixSort *sort, uint64 *entries, uint64 *other, int64 n, int stride,
 }
 
 void
-radix_sort(uint64 *entries, int64 n, int stride, int nkeys, uint64 *scratch,
-		   int64 room)
+radix_sort(uint64 *entries, int64 n, int stride, int nkeys, uint64 *scratch)
 {
-	RadixSort	sort = {
-		.scratch = scratch,
-		.room = room,
-		.nkeys = nkeys
-	};
+	RadixSort	sort = {.nkeys = nkeys};
 
 	if (n < 2 || is_sorted(entries, n, stride, 0, nkeys))
 		return;
@@ -490,5 +428,5 @@ radix_sort(uint64 *entries, int64 n, int stride, int nkeys, uint64 *scratch,
 	else if (n <= RADIX_FEW_ENTRIES)
 		insertion_sort(entries, n, 3, nkeys);
 	else
-		sort_level(&sort, entries, NULL, n, stride, 0, false);
+		sort_level(&sort, entries, scratch, n, stride, 0, false);
 }

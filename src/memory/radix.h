@@ -19,11 +19,10 @@
 /*
  * radix_sort orders n entries of 'stride' (2 or 3) words each by their first
  * nkeys words, as unsigned integers; the first word is the most significant.
- * 'scratch' has room for 'room' entries.  If 'room' is less than n, sorting
- * takes longer and is not stable: it may reorder entries with equal words.
+ * The sort is stable.  'scratch' has room for n entries.
  */
 extern void radix_sort(uint64 *entries, int64 n, int stride, int nkeys,
-					   uint64 *scratch, int64 room);
+					   uint64 *scratch);
 
 /* Number of bytes that radix_sort normally uses besides the scratch. */
 #define RADIX_MEMORY		(64 * 1024)

@@ -281,8 +281,6 @@ tiesort_few_keys(const EntrySort *es, uint64 *entries, int64 n, int64 *counts)
 	FewKeys		keys = {0};
 	int64		found[FEW_KEYS] = {0};	/* number of entries with each key */
 
-	if (es->room < n)
-		return 0;
 	for (int64 i = 0; i < n; i++)
 	{
 		const uint64 *entry = entries + i * stride;

@@ -17,8 +17,7 @@ typedef struct EntrySort
 {
 	SortOrder  *order;
 	int			stride;			/* number of words of an entry (memsort.h) */
-	uint64	   *scratch;		/* at least one word for each entry */
-	int64		room;			/* capacity of 'scratch' in entries */
+	uint64	   *scratch;		/* room for all entries */
 } EntrySort;
 
 /*
@@ -52,8 +51,8 @@ extern int	tiesort_find_key(FewKeys *keys, SortOrder *order,
  * tiesort_few_keys orders n entries by their keys, and sets counts[] to the
  * number of entries with the first key, with the second key, and so on.
  * Entries with equal keys keep their order.  Returns the number of keys.  If
- * there are more than FEW_KEYS keys, or if the scratch has no room for n
- * entries, returns 0 and leaves the entries unchanged.
+ * there are more than FEW_KEYS keys, returns 0 and leaves the entries
+ * unchanged.
  */
 extern int	tiesort_few_keys(const EntrySort *es, uint64 *entries, int64 n,
 							 int64 *counts);

@@ -60,8 +60,7 @@ begin_memory(PtSort *sort)
 		memsort_free(sort->memsort);
 		sort->memsort = NULL;
 	}
-	sort->memsort = memsort_create(&sort->order, entries_budget(sort),
-								   sort_wants_short_runs(sort));
+	sort->memsort = memsort_create(&sort->order, entries_budget(sort));
 }
 
 void

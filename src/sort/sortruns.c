@@ -13,7 +13,7 @@
 #include "compat.h"
 
 #include "debug.h"
-#include "limit/work.h"
+#include "model/work.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
 #include "util.h"

@@ -393,7 +393,7 @@ extern void sort_join_runs(PtSort *sort);
 
 /*
  * sort_expect_merges tells sessions that watch how much merging will follow, if
- * the rest of the scan adds runs as before (limit/work.h).
+ * the rest of the scan adds runs as before (model/work.h).
  */
 extern void sort_expect_merges(const PtSort *sort);
 

@@ -334,14 +334,6 @@ run_import(SharedFileSet *fileset, int participant, Run *beside,
 	Run		   *run = palloc0(sizeof(Run));
 	Size		size = 0;
 
-	if (source->tuples <= 0 || source->bytes < 0 || source->last_frame < 0 ||
-		source->last_frame > source->bytes ||
-		source->bytes > source->tape.size ||
-		source->largest_image < 0 ||
-		source->nsamples < 0 || source->nsamples > RUN_MAX_SAMPLES)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("description of a sorted run is not valid")));
 	run->desc = *source;
 	if (with_samples)
 	{

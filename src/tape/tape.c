@@ -27,9 +27,9 @@
 #include "commands/tablespace.h"
 #include "debug.h"
 #include "executor/instrument.h"
-#include "limit/diskspace.h"
 #include "limit/pace.h"
 #include "miscadmin.h"
+#include "model/space.h"
 #include "nodes/bitmapset.h"
 #include "storage/bufmgr.h"
 #include "storage/fd.h"
@@ -306,23 +306,6 @@ tape_export(Tape *tape, const void *note, Size note_size, TapeExport *result)
 	pfree(image);
 }
 
-/* Check that a description from shared memory is valid. */
-static void
-check_export(const TapeExport *source)
-{
-	int64		size = source->size;
-	int64		block_bytes = source->block_bytes;
-
-	if (block_bytes <= 0 || block_bytes % BLCKSZ != 0 ||
-		block_bytes > MaxAllocSize || size < 0 ||
-		source->map_block < 0 || source->nextents < 0 ||
-		source->nextents > (size + block_bytes - 1) / block_bytes ||
-		(source->nextents == 0 && size > 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("description of a tape is not valid")));
-}
-
 /* Check that extents read from a file are in order and within the tape. */
 static void
 check_extents(const Tape *tape)
@@ -354,9 +337,6 @@ tape_import(SharedFileSet *fileset, int participant, Tape *beside,
 {
 	Tape	   *tape;
 
-	check_export(source);
-	if (beside != NULL && beside->set->block_bytes != source->block_bytes)
-		elog(ERROR, "tapes of one set have blocks of different sizes");
 	tape = tape_make(beside ? beside->set :
 					 tapeset_open(fileset, participant, source->block_bytes,
 								  false));

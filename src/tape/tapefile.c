@@ -20,8 +20,8 @@
 #include "commands/tablespace.h"
 #include "debug.h"
 #include "executor/instrument.h"
-#include "limit/diskspace.h"
 #include "limit/pace.h"
+#include "model/space.h"
 #include "storage/bufmgr.h"
 #include "storage/fd.h"
 #include "tape/tapefile.h"
@@ -139,7 +139,7 @@ take_space(TapeFile *file, File segment, Size size, int64 offset)
 		file->guard = 0;
 	file->guarded = number;
 	file->end += more;
-	diskspace_take(&file->guard, NULL, FilePathName(segment), more);
+	space_take(&file->guard, NULL, FilePathName(segment), more);
 }
 
 /* Write or read all bytes, segment by segment. */

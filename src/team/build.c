@@ -51,10 +51,10 @@ build_init(Build *build, const TeamKind *kind,
 	info->is_unique = index_info->ii_Unique;
 	info->nulls_not_distinct = index_info->ii_NullsNotDistinct;
 	info->is_concurrent = index_info->ii_Concurrent;
-	work_describe(&build->about, WORK_INDEX, build->heap, build->index,
+	work_describe(&build->about, false, build->heap, build->index,
 				  team->budget);
 	team->about = &build->about;
-	team->expected = build->about.rows;
+	team->expected = build->about.job.rows;
 }
 
 PtParallelRequest

@@ -273,21 +273,6 @@ release_page(HeapReader *reader)
 	pace_hold(reader->nested);
 }
 
-/* Copy a page that the batch's copy left out, maybe from outside the cache. */
-static PageState
-copy_alone(HeapReader *reader, int i)
-{
-	PageBatch	one = {
-		.n = 1,
-		.blocks = {reader->batch.blocks[i]},
-		.pages = reader->batch.pages + (Size) i * BLCKSZ
-	};
-
-	(void) pageread_copy(&one, reader->scan->rs_base.rs_rd, &reader->segment,
-						 true);
-	return one.states[0];
-}
-
 bool
 heapread_next(HeapReader *reader, HeapPage *page)
 {
@@ -309,7 +294,10 @@ heapread_next(HeapReader *reader, HeapPage *page)
 		return false;
 	i = reader->next++;
 	if (reader->skips && batch->states[i] == PAGE_UNREAD)
-		batch->states[i] = copy_alone(reader, i);
+		batch->states[i] = pageread_one(batch->pages + (Size) i * BLCKSZ,
+										batch->blocks[i],
+										reader->scan->rs_base.rs_rd,
+										&reader->segment);
 	if (batch->states[i] != PAGE_COPIED &&
 		!(reader->skips && batch->states[i] == PAGE_DAMAGED))
 		return provide_buffer(reader, batch->blocks[i], page);

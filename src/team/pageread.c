@@ -180,3 +180,12 @@ pageread_copy(PageBatch *batch, Relation rel, OpenSegment *segment, bool wait)
 	pt_count_blocks_read(rel, ncopied);
 	return complete;
 }
+
+PageState
+pageread_one(char *page, BlockNumber block, Relation rel, OpenSegment *segment)
+{
+	PageBatch	one = {.n = 1,.blocks = {block},.pages = page};
+
+	(void) pageread_copy(&one, rel, segment, true);
+	return one.states[0];
+}

@@ -43,4 +43,8 @@ typedef struct PageBatch
 extern bool pageread_copy(PageBatch *batch, Relation rel, OpenSegment *segment,
 						  bool wait);
 
+/* pageread_one waits for a copy of one page, and returns its state. */
+extern PageState pageread_one(char *page, BlockNumber block, Relation rel,
+							  OpenSegment *segment);
+
 #endif							/* PTSORT_PAGEREAD_H */

@@ -11,7 +11,7 @@
 #include "compat.h"
 
 #include "debug.h"
-#include "limit/estimate.h"
+#include "model/left.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
 #include "stamp.h"
@@ -83,7 +83,7 @@ end_pace(Team *team)
 	if (team->pace == NULL)
 		return;
 	if (team->is_leader)
-		estimate_learn();
+		left_remember();
 	team->slot->paused_ms = ptsort_work.counts[WORK_PAUSED] / 1000.0;
 	dsm_detach(team->pace);
 	team->pace = NULL;

@@ -33,7 +33,7 @@
 #include "compat.h"
 
 #include "access/tableam.h"
-#include "limit/work.h"
+#include "limit/pace.h"
 #include "order/sortextras.h"
 #include "ptsort_parallel.h"
 #include "storage/dsm.h"

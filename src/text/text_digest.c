@@ -29,9 +29,8 @@
  * Second, each pass reads the elements' weights, and compares what it reads.
  * Which elements a pass reads, in which order and how often, depends on the
  * elements' directions and on whether an element has weights at all.  Both are
- * in the image, for each element and pass.  (text_pass.c describes two oddities
- * of strcoll() that depend on the directions of neighbours.  What they do does
- * not matter here; it matters that they read nothing else.)
+ * in the image, for each element and pass.  (The two oddities of strcoll() in
+ * text_pass.c read nothing else.)
  *
  * A pass compares weights byte by byte.  The image requires that all weights
  * of all passes are encoded like characters in UTF-8, so that no weight is a
@@ -74,7 +73,6 @@
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "text/text_digest.h"
 #include "text/text_icu.h"
 #include "text/text_rank.h"
 #include "text/text_table.h"
@@ -533,15 +531,6 @@ agrees_on_elements(const TextRanks *ranks, const ElementList *list,
  */
 
 static char *
-digest_bytes(void)
-{
-	StringInfoData image;
-
-	image_begin(&image, BYTES_IMAGE);
-	return image_digest(&image);
-}
-
-static char *
 digest_libc(Oid collation)
 {
 	TextRanks  *ranks = text_rank_find(collation);
@@ -623,6 +612,7 @@ text_digest(Oid collation)
 {
 	MemoryContext context;
 	MemoryContext old;
+	StringInfoData image;
 	char	   *digest = NULL;
 
 	if (!is_usable(collation))
@@ -631,7 +621,10 @@ text_digest(Oid collation)
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
 	if (text_rank_bytewise(collation))
-		digest = digest_bytes();
+	{
+		image_begin(&image, BYTES_IMAGE);
+		digest = image_digest(&image);
+	}
 	else if (pt_collate_is_libc(collation))
 		digest = digest_libc(collation);
 	else if (pt_collate_is_icu(collation))

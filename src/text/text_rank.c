@@ -14,20 +14,16 @@
  * form.  Before ptsort uses a comparison by tables, this file also tests the
  * comparison against the collation itself.
  *
- * The order.  POSIX (XBD 7.3.2, LC_COLLATE) compares strings as sequences of
- * collating elements, in several passes.  Each pass compares the elements'
- * weights for this pass and skips elements without a weight.  The first pass
+ * The first of the passes of a comparison (POSIX, XBD 7.3.2, LC_COLLATE)
  * distinguishes nearly all strings.  It goes forward and compares only
  * weights, so it need not begin at the start of the strings.  It can begin in
  * the common prefix, after the last byte that is always an element of its own.
- *
- * If the first pass leaves two strings equal, text_pass.c makes the later
- * passes for the C library's collations, and ICU itself for its own.
+ * If it leaves two strings equal, text_pass.c makes the later passes for the C
+ * library's collations, and ICU itself for its own.
  *
  * A rank is a primary weight as a number; text_code.c makes words from ranks.
- * Weights are encoded like characters in UTF-8, so no weight is a prefix of
- * another.  Therefore sequences of ranks sort like the concatenated bytes of
- * the weights.
+ * No weight is a prefix of another (text_table.c), so sequences of ranks sort
+ * like the concatenated bytes of the weights.
  *
  *-------------------------------------------------------------------------
  */

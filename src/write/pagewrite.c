@@ -372,12 +372,12 @@ pagewrite_flush(PageWriter *writer)
 		return;
 
 	fault_point("pagewrite: log");
-	diskspace_take(&writer->guard, writer->index, NULL,
-				   (Size) writer->npages * BLCKSZ);
+	space_take(&writer->guard, writer->index, NULL,
+			   (Size) writer->npages * BLCKSZ);
 	if (writer->shared->use_wal)
 	{
-		diskspace_take_wal((Size) writer->npages * BLCKSZ +
-						   (writer->shared->nparticipants - 1) * PAGEWRITE_WAL);
+		space_take_wal((Size) writer->npages * BLCKSZ +
+					   (writer->shared->nparticipants - 1) * PAGEWRITE_WAL);
 		log_and_write_pages(writer);
 	}
 	else

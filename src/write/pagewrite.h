@@ -33,7 +33,7 @@
 #ifndef PTSORT_PAGEWRITE_H
 #define PTSORT_PAGEWRITE_H
 
-#include "limit/diskspace.h"
+#include "model/space.h"
 #include "port/atomics.h"
 #include "segment.h"
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * work.h
- *	  What a team did so far, for sessions that watch it.
+ *	  Progress of a team, for other sessions.
  *
  * The leader describes the work before other sessions can find it.  Each
  * participant counts in its own memory, and work_publish() adds what is new to
@@ -15,24 +15,9 @@
 
 #include "compat.h"
 
+#include "model/cost.h"
 #include "port/atomics.h"
-#include "storage/block.h"
 #include "utils/relcache.h"
-
-typedef enum WorkKind
-{
-	WORK_INDEX,
-	WORK_COPY
-} WorkKind;
-
-/* WorkOrder: what sort keys are made of; it decides what a row costs. */
-typedef enum WorkOrder
-{
-	WORK_FIXED,					/* first column of fixed length */
-	WORK_BYTES,					/* strings, ordered by their bytes */
-	WORK_COLLATED,				/* all others */
-	WORK_SPLIT					/* GiST, whose classes split pages */
-} WorkOrder;
 
 typedef enum WorkPhase
 {
@@ -56,7 +41,6 @@ typedef enum WorkCount
 	WORK_WAL,					/* bytes of WAL */
 	WORK_TEMP,					/* bytes written to temporary files */
 	WORK_IO,					/* bytes that ptsort.max_io_rate limits */
-	WORK_CPU,					/* microseconds of processors */
 	WORK_PAUSED,				/* microseconds of pauses for limits */
 	NUM_WORK_COUNTS
 } WorkCount;
@@ -67,33 +51,31 @@ typedef enum WorkCount
 /* WorkAbout: what the leader knows before the work begins. */
 typedef struct WorkAbout
 {
-	WorkKind	kind;
-	WorkOrder	order;
+	Job			job;			/* as far as statistics tell */
 	char		relation[WORK_NAME_SIZE];	/* index or, in a copy, table */
 	char		table[WORK_NAME_SIZE];
-	BlockNumber blocks;			/* of the table; 0: there is no scan */
-	int64		rows;			/* the planner's estimate */
-	double		row_bytes;		/* of a row of the new relation, estimated */
 	int64		budget;			/* bytes, for all participants together */
-	bool		logged;			/* the new relation needs WAL */
-	double		factor;			/* work_factor() */
 } WorkAbout;
+
+/* WorkMoment: when a phase began, and WORK_PAUSED then. */
+typedef struct WorkMoment
+{
+	uint64		time;			/* work_now(); 0: not yet */
+	uint64		paused;
+} WorkMoment;
 
 /*
  * WorkShared: the work, in shared memory.  'about' is immutable.  The leader
- * writes the arrays' element of a phase once, before it enters the phase.
+ * writes the beginning of a phase once, before it enters the phase.
  */
 typedef struct WorkShared
 {
 	WorkAbout	about;
+	WorkMoment	begins[NUM_WORK_PHASES];
 	pg_atomic_uint32 phase;
 	pg_atomic_uint32 participants;
 	pg_atomic_uint64 total;		/* tuples put, when all are; until then 0 */
-	pg_atomic_uint32 warnings;	/* participants that foresaw too little space */
-	pg_atomic_uint64 since[NUM_WORK_PHASES];	/* work_now() at the phase's
-												 * begin; 0: not yet */
-	pg_atomic_uint64 paused[NUM_WORK_PHASES];	/* WORK_PAUSED at that time */
-	pg_atomic_uint64 cpu[NUM_WORK_PHASES];	/* WORK_CPU at that time */
+	pg_atomic_uint32 warnings;	/* participants that expect too little space */
 	pg_atomic_uint64 counts[NUM_WORK_COUNTS];
 } WorkShared;
 
@@ -101,13 +83,10 @@ typedef struct WorkShared
 typedef struct WorkState
 {
 	WorkAbout	about;
+	WorkMoment	begins[NUM_WORK_PHASES + 1];	/* the present phase ends now */
 	WorkPhase	phase;
 	int			participants;
 	uint64		total;
-	uint64		now;
-	uint64		since[NUM_WORK_PHASES];
-	uint64		paused[NUM_WORK_PHASES];
-	uint64		cpu[NUM_WORK_PHASES];
 	uint64		counts[NUM_WORK_COUNTS];
 } WorkState;
 
@@ -132,30 +111,10 @@ work_count(WorkCount what, uint64 n)
 extern uint64 work_now(void);
 
 /*
- * The scan of a table shows how fast processors are, but not how fast disks
- * take what the last phase writes.  So the leader remembers, at the end of its
- * work, how much longer everything after the scan took than in the model
- * (estimate.c).  Each session remembers its own work only: since PostgreSQL 17
- * sessions could share a named segment, but builds would then fail where the
- * server has no room for one.
- *
- * work_factor returns the factor for a relation of this size, or 1 if no work
- * of about this size is remembered.  work_remember_factor adds a factor.
- */
-extern double work_factor(double bytes);
-extern void work_remember_factor(double bytes, double factor);
-
-/* work_order returns what an index's first column costs. */
-extern WorkOrder work_order(Relation index);
-
-/* work_run_bytes estimates the size of all runs, rather too high. */
-extern double work_run_bytes(WorkKind kind, Relation table, Relation index);
-
-/*
  * work_describe fills in *about for a build of an index or for a copy in the
  * order of the index.
  */
-extern void work_describe(WorkAbout *about, WorkKind kind, Relation table,
+extern void work_describe(WorkAbout *about, bool copies, Relation table,
 						  Relation index, int64 budget);
 
 /*
@@ -179,18 +138,18 @@ extern double work_scanned(void);
 extern void work_count_merges(bool own, uint64 bytes);
 
 /*
- * WorkForesight: what the temporary files will need, as the scan's runs show
- * it.  'to_come' is 0 if that is unknown.
+ * WorkRuns: the temporary files, and a forecast of the rest, as the scan's runs
+ * show it.
  */
-typedef struct WorkForesight
+typedef struct WorkRuns
 {
 	double		scanned;		/* part of the table's blocks */
 	double		written;		/* bytes, by all participants */
 	double		to_come;		/* bytes; low, because rows in memory count as
-								 * not yet scanned */
-} WorkForesight;
+								 * not yet scanned; 0: unknown */
+} WorkRuns;
 
-extern void work_foresee(WorkForesight *foresight);
+extern void work_forecast_runs(WorkRuns *runs);
 
 /* True for the first participant that calls work_is_first_warning. */
 extern bool work_is_first_warning(void);

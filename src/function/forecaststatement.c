@@ -24,6 +24,7 @@
 #include "catalog/pg_inherits.h"
 #include "commands/defrem.h"
 #include "commands/tablespace.h"
+#include "function/forecaststatement.h"
 #include "hook/hook.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -72,12 +73,14 @@ check_table(const RangeVar *relation, Oid table, Oid old, void *arg)
 					   relation->relname);
 }
 
-/* Check and lock a table and, unless 'only' is true, its partitions. */
+/*
+ * Check and lock a table and, unless 'only' is true, its partitions.  Returns
+ * those that have rows.
+ */
 static List *
 lock_tables(RangeVar *relation, bool must_own, bool only)
 {
 	Oid			table;
-	List	   *all;
 	List	   *result = NIL;
 	ListCell   *lc;
 
@@ -89,8 +92,7 @@ lock_tables(RangeVar *relation, bool must_own, bool only)
 		return list_make1_oid(table);
 	if (only)
 		return NIL;
-	all = find_all_inheritors(table, AccessShareLock, NULL);
-	foreach(lc, all)
+	foreach(lc, find_all_inheritors(table, AccessShareLock, NULL))
 	{
 		Oid			partition = lfirst_oid(lc);
 		RangeVar	name = {.relname = get_rel_name(partition)};
@@ -101,6 +103,24 @@ lock_tables(RangeVar *relation, bool must_own, bool only)
 		result = lappend_oid(result, partition);
 	}
 	return result;
+}
+
+/*
+ * Returns an item for a new index, an index that exists or, if 'index' is NULL,
+ * a copy of the table.
+ */
+static ForecastItem *
+make_item(Oid table, const char *index, Oid index_id, Oid tablespace)
+{
+	ForecastItem *item = palloc0(sizeof(ForecastItem));
+
+	item->heap_id = table;
+	item->index_id = index_id;
+	item->name = index;
+	item->copies = index == NULL;
+	item->tablespace = tablespace;
+	item->workers = -1;
+	return item;
 }
 
 
@@ -155,107 +175,89 @@ tablespace_of(const IndexStmt *stmt, Oid table)
 	return GetDefaultTablespace(get_rel_persistence(table), false);
 }
 
-/* Returns the items of a new index: one for each table. */
-static List *
-new_index(IndexStmt *stmt, const char *statement)
+/*
+ * Returns the item of a new index that the server's parser transformed.  If it
+ * is one of several, of partitions, the server chooses its name.
+ */
+static ForecastItem *
+new_index(Oid table, IndexStmt *stmt, bool is_one)
 {
-	int			workers = utility_take_workers(&stmt->options);
-	List	   *tables = lock_tables(stmt->relation, true,
-									 !stmt->relation->inh);
-	bool		is_one = list_length(tables) == 1 && stmt->idxname != NULL;
-	List	   *items = NIL;
-	ListCell   *lc;
+	ForecastItem *item = make_item(table, is_one && stmt->idxname != NULL ?
+								   stmt->idxname : choose_name(table, stmt),
+								   InvalidOid, tablespace_of(stmt, table));
 
 	if (!utility_is_ours(stmt->accessMethod))
 		(void) get_index_am_oid(stmt->accessMethod, false);
+	item->stmt = stmt;
+	item->concurrent = stmt->concurrent;
+	item->workers = utility_take_workers(&stmt->options);
+	return item;
+}
+
+static List *
+create_index(IndexStmt *create, const char *statement)
+{
+	List	   *tables = lock_tables(create->relation, true,
+									 !create->relation->inh);
+	List	   *items = NIL;
+	ListCell   *lc;
+
 	foreach(lc, tables)
 	{
-		ForecastItem *item = palloc0(sizeof(ForecastItem));
+		Oid			table = lfirst_oid(lc);
+		IndexStmt  *stmt = copyObject(create);
 
-		item->heap_id = lfirst_oid(lc);
-		item->stmt = transformIndexStmt(item->heap_id, copyObject(stmt),
-										statement);
-		item->name = is_one ? stmt->idxname :
-			choose_name(item->heap_id, item->stmt);
-		item->concurrent = stmt->concurrent;
-		item->tablespace = tablespace_of(stmt, item->heap_id);
-		item->workers = workers;
-		items = lappend(items, item);
+		stmt = transformIndexStmt(table, stmt, statement);
+		items = lappend(items, new_index(table, stmt,
+										 list_length(tables) == 1));
 	}
 	return items;
 }
 
-/* Returns index elements for a list of column names. */
-static List *
-make_elements(List *names)
+/* True if a command adds a constraint with a new index. */
+static bool
+adds_index(const AlterTableCmd *cmd)
 {
-	List	   *elements = NIL;
-	ListCell   *lc;
+	const Constraint *constraint = (Constraint *) cmd->def;
 
-	foreach(lc, names)
-	{
-		IndexElem  *element = makeNode(IndexElem);
-
-		element->name = pstrdup(strVal(lfirst(lc)));
-		elements = lappend(elements, element);
-	}
-	return elements;
+	return cmd->subtype == AT_AddConstraint && IsA(constraint, Constraint) &&
+		constraint->indexname == NULL &&
+		(constraint->contype == CONSTR_PRIMARY ||
+		 constraint->contype == CONSTR_UNIQUE ||
+		 constraint->contype == CONSTR_EXCLUSION);
 }
 
-/* Returns the index statement for a constraint, or NULL if it has no index. */
-static IndexStmt *
-constraint_index(Constraint *constraint, RangeVar *table)
-{
-	IndexStmt  *stmt = makeNode(IndexStmt);
-	ListCell   *lc;
-
-	if (constraint->indexname != NULL ||
-		(constraint->contype != CONSTR_PRIMARY &&
-		 constraint->contype != CONSTR_UNIQUE &&
-		 constraint->contype != CONSTR_EXCLUSION))
-		return NULL;
-	stmt->idxname = constraint->conname;
-	stmt->relation = table;
-	stmt->accessMethod = constraint->access_method;
-	if (pt_constraint_without_overlaps(constraint))
-		stmt->accessMethod = pstrdup("gist");
-	stmt->tableSpace = constraint->indexspace;
-	stmt->options = constraint->options;
-	stmt->whereClause = constraint->where_clause;
-	stmt->unique = constraint->contype != CONSTR_EXCLUSION;
-	stmt->primary = constraint->contype == CONSTR_PRIMARY;
-	stmt->isconstraint = true;
-	stmt->nulls_not_distinct = constraint->nulls_not_distinct;
-	stmt->indexParams = make_elements(constraint->keys);
-	stmt->indexIncludingParams = make_elements(constraint->including);
-	foreach(lc, constraint->exclusions)
-	{
-		List	   *pair = lfirst_node(List, lc);
-
-		stmt->indexParams = lappend(stmt->indexParams, linitial(pair));
-		stmt->excludeOpNames = lappend(stmt->excludeOpNames, lsecond(pair));
-	}
-	return stmt;
-}
-
+/* The server's parser turns each constraint into an index statement. */
 static List *
-alter_table(AlterTableStmt *stmt, const char *statement)
+alter_table(AlterTableStmt *alter, const char *statement)
 {
+	List	   *tables;
 	List	   *items = NIL;
 	ListCell   *lc;
+	ListCell   *lc2;
 
-	if (stmt->objtype != OBJECT_TABLE)
-		refuse_statement();
-	foreach(lc, stmt->cmds)
+	foreach(lc, alter->cmds)
 	{
-		AlterTableCmd *cmd = lfirst_node(AlterTableCmd, lc);
-		IndexStmt  *index = NULL;
-
-		if (cmd->subtype == AT_AddConstraint && IsA(cmd->def, Constraint))
-			index = constraint_index((Constraint *) cmd->def, stmt->relation);
-		if (index == NULL)
+		if (alter->objtype != OBJECT_TABLE || !adds_index(lfirst(lc)))
 			refuse_statement();
-		items = list_concat(items, new_index(index, statement));
+	}
+	tables = lock_tables(alter->relation, true, !alter->relation->inh);
+	foreach(lc, tables)
+	{
+		Oid			table = lfirst_oid(lc);
+		AlterTableStmt *stmt = copyObject(alter);
+		List	   *before;
+		List	   *after;
+
+		stmt = transformAlterTableStmt(table, stmt, statement, &before, &after);
+		foreach(lc2, stmt->cmds)
+		{
+			AlterTableCmd *cmd = lfirst_node(AlterTableCmd, lc2);
+
+			if (cmd->subtype == AT_AddIndex)
+				items = lappend(items, new_index(table, (IndexStmt *) cmd->def,
+												 list_length(tables) == 1));
+		}
 	}
 	return items;
 }
@@ -267,19 +269,17 @@ alter_table(AlterTableStmt *stmt, const char *statement)
 
 /* Returns an item for an existing index, whose table is locked. */
 static ForecastItem *
-existing_index(Oid heap_id, Oid index_id, bool concurrent, Oid tablespace)
+existing_index(Oid table, Oid index_id, bool concurrent, Oid tablespace)
 {
-	ForecastItem *item = palloc0(sizeof(ForecastItem));
 	Relation	index = relation_open(index_id, AccessShareLock);
+	char	   *name = pstrdup(RelationGetRelationName(index));
+	ForecastItem *item;
 
-	item->heap_id = heap_id;
-	item->index_id = index_id;
-	item->name = pstrdup(RelationGetRelationName(index));
-	item->concurrent = concurrent;
-	item->tablespace = OidIsValid(tablespace) ? tablespace :
-		index->rd_rel->reltablespace;
-	item->workers = -1;
+	if (!OidIsValid(tablespace))
+		tablespace = index->rd_rel->reltablespace;
 	relation_close(index, NoLock);
+	item = make_item(table, name, index_id, tablespace);
+	item->concurrent = concurrent;
 	return item;
 }
 
@@ -327,48 +327,42 @@ indexes_of(Oid table, bool concurrent, Oid tablespace)
 	return items;
 }
 
-/*
- * Returns the items of an index, or of a partitioned index's leaves.  The table
- * is locked first, as all statements do, and the name looked up again.
- */
-static List *
-reindex_one(RangeVar *relation, bool concurrent, Oid tablespace)
+/* RangeVarGetRelidCallback: check and lock the table before the index. */
+static void
+check_index(const RangeVar *relation, Oid index, Oid old, void *arg)
 {
-	Oid			index_id = RangeVarGetRelid(relation, NoLock, false);
-	Oid			heap_id = IndexGetRelation(index_id, true);
+	Oid			table = IndexGetRelation(index, true);
+	RangeVar	name = {.relname = get_rel_name(table)};
 	bool		must_own = false;
-	RangeVar	table_name = {0};
-	List	   *leaves;
-	List	   *items = NIL;
-	ListCell   *lc;
 
-	if (!OidIsValid(heap_id))
+	if (!OidIsValid(index))
+		return;
+	if (!OidIsValid(table))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not an index", relation->relname)));
-	table_name.relname = get_rel_name(heap_id);
-	check_table(&table_name, heap_id, InvalidOid, &must_own);
-	LockRelationOid(heap_id, AccessShareLock);
-	if (RangeVarGetRelid(relation, AccessShareLock, false) != index_id)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("index \"%s\" was replaced meanwhile",
-						relation->relname)));
-	leaves = get_rel_relkind(index_id) == RELKIND_PARTITIONED_INDEX ?
-		find_all_inheritors(index_id, AccessShareLock, NULL) :
-		list_make1_oid(index_id);
-	foreach(lc, leaves)
+	check_table(&name, table, InvalidOid, &must_own);
+	LockRelationOid(table, AccessShareLock);
+}
+
+/* Returns the items of an index, or of a partitioned index's leaves. */
+static List *
+reindex_one(RangeVar *relation, bool concurrent, Oid tablespace)
+{
+	Oid			index = RangeVarGetRelidExtended(relation, AccessShareLock, 0,
+												 check_index, NULL);
+	List	   *items = NIL;
+	ListCell   *lc;
+
+	foreach(lc, find_all_inheritors(index, AccessShareLock, NULL))
 	{
 		Oid			leaf = lfirst_oid(lc);
-		Oid			table = IndexGetRelation(leaf, false);
 
 		if (get_rel_relkind(leaf) != RELKIND_INDEX)
 			continue;
-		LockRelationOid(table, AccessShareLock);
-		table_name.relname = get_rel_name(table);
-		check_table(&table_name, table, InvalidOid, &must_own);
-		items = lappend(items, existing_index(table, leaf, concurrent,
-											  tablespace));
+		check_index(relation, leaf, InvalidOid, NULL);
+		items = lappend(items, existing_index(IndexGetRelation(leaf, false),
+											  leaf, concurrent, tablespace));
 	}
 	return items;
 }
@@ -410,17 +404,15 @@ static Oid
 order_index(Oid table, const char *name)
 {
 	Relation	heap = table_open(table, AccessShareLock);
-	List	   *indexes = RelationGetIndexList(heap);
 	Oid			result = InvalidOid;
 	ListCell   *lc;
 
-	foreach(lc, indexes)
+	if (name != NULL)
+		result = get_relname_relid(name, RelationGetNamespace(heap));
+	foreach(lc, name != NULL ? NIL : RelationGetIndexList(heap))
 	{
-		Oid			index = lfirst_oid(lc);
-
-		if (name != NULL ? strcmp(get_rel_name(index), name) == 0 :
-			get_index_isclustered(index))
-			result = index;
+		if (get_index_isclustered(lfirst_oid(lc)))
+			result = lfirst_oid(lc);
 	}
 	if (OidIsValid(result))
 		check_index_is_clusterable(heap, result, AccessShareLock);
@@ -445,19 +437,13 @@ copy_table(RangeVar *relation, bool ordered, const char *index_name)
 
 	foreach(lc, lock_tables(relation, false, false))
 	{
-		ForecastItem *item = palloc0(sizeof(ForecastItem));
-		Relation	heap = table_open(lfirst_oid(lc), AccessShareLock);
+		Oid			table = lfirst_oid(lc);
+		Oid			index = ordered ? order_index(table, index_name) :
+			InvalidOid;
 
-		item->heap_id = lfirst_oid(lc);
-		item->copies = true;
-		item->tablespace = heap->rd_rel->reltablespace;
-		item->workers = -1;
-		table_close(heap, NoLock);
-		if (ordered)
-			item->index_id = order_index(item->heap_id, index_name);
-		items = lappend(items, item);
-		items = list_concat(items, indexes_of(item->heap_id, false,
-											  InvalidOid));
+		items = lappend(items, make_item(table, NULL, index,
+										 get_rel_tablespace(table)));
+		items = list_concat(items, indexes_of(table, false, InvalidOid));
 	}
 	return items;
 }
@@ -518,7 +504,7 @@ items_of(Node *node, const char *statement)
 	switch (nodeTag(node))
 	{
 		case T_IndexStmt:
-			return new_index((IndexStmt *) node, statement);
+			return create_index((IndexStmt *) node, statement);
 		case T_AlterTableStmt:
 			return alter_table((AlterTableStmt *) node, statement);
 		case T_ReindexStmt:

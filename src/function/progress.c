@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * progressfunction.c
+ * progress.c
  *	  ptsort_progress() and ptsort_set_limits(): the builds and copies that run
  *	  on the server.
  *
@@ -18,9 +18,9 @@
 #include "commands/progress.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "limit/estimate.h"
 #include "limit/pace.h"
 #include "miscadmin.h"
+#include "model/left.h"
 #include "util.h"
 #include "utils/acl.h"
 #include "utils/backend_status.h"
@@ -85,42 +85,33 @@ typedef struct Row
 	bool		isnull[NUM_COLUMNS];
 } Row;
 
+/* Add a value; null unless it is known. */
 static void
-add(Row *row, Datum value)
+add(Row *row, Datum value, bool known)
 {
-	row->values[row->n++] = value;
-}
-
-static void
-add_null(Row *row)
-{
-	row->isnull[row->n++] = true;
+	row->values[row->n] = value;
+	row->isnull[row->n++] = !known;
 }
 
 /* Add a text; null if it is NULL. */
 static void
 add_text(Row *row, const char *text)
 {
-	if (text == NULL)
-		add_null(row);
-	else
-		add(row, CStringGetTextDatum(text));
+	add(row, text == NULL ? (Datum) 0 : CStringGetTextDatum(text),
+		text != NULL);
 }
 
-/* Add an estimate; null if it is unknown. */
+/* Add a number; null if it is negative. */
 static void
 add_float(Row *row, double value)
 {
-	if (value < 0)
-		add_null(row);
-	else
-		add(row, Float8GetDatum(pt_round(value)));
+	add(row, Float8GetDatum(pt_round(value)), value >= 0);
 }
 
 static void
 add_bytes(Row *row, double bytes)
 {
-	add(row, Int64GetDatum((int64) Min(Max(bytes, 0), 1e18)));
+	add(row, Int64GetDatum((int64) Min(Max(bytes, 0), 1e18)), true);
 }
 
 /* Returns what the view of the server's progress does. */
@@ -138,7 +129,7 @@ phase_name(const WorkState *state)
 		return "scan";
 	if (state->phase == WORK_SORT)
 		return "sort";
-	return state->about.kind == WORK_INDEX ? "load" : "write";
+	return state->about.job.copies ? "write" : "load";
 }
 
 /*
@@ -175,35 +166,37 @@ add_reported_blocks(WorkState *state, const PgBackendStatus *leader)
 
 	if (leader->st_progress_command == PROGRESS_COMMAND_CREATE_INDEX &&
 		done > (int64) state->counts[WORK_BLOCKS])
-		state->counts[WORK_BLOCKS] = Min(done, (int64) state->about.blocks);
+		state->counts[WORK_BLOCKS] = Min(done, (int64) state->about.job.blocks);
 }
 
 static void
 add_details(Row *row, const PgBackendStatus *leader, PaceShared *shared)
 {
 	WorkState	state;
-	PaceLimits	limits;
-	WorkEstimate estimate;
+	LeftForecast forecast;
+	LeftLimits	limits = {
+		.wal = pace_limit(shared, PACE_WAL),
+		.io = pace_limit(shared, PACE_IO),
+		.replicas = pace_limit(shared, PACE_REPLICAS) > 0
+	};
 
-	for (int i = 0; i < NUM_PACE_REASONS; i++)
-		limits.each[i] = pace_limit(shared, i);
 	work_read(&shared->work, &state);
 	add_reported_blocks(&state, leader);
-	estimate_work(&state, &limits, &estimate);
+	left_forecast(&state, &limits, &forecast);
 
 	add_text(row, state.about.relation);
 	add_text(row, state.about.table);
-	add_text(row, state.about.kind == WORK_INDEX ? "index" : "copy");
+	add_text(row, state.about.job.copies ? "copy" : "index");
 	add_text(row, phase_name(&state));
-	add_float(row, estimate.percent);
-	add_float(row, estimate.rows_per_second);
-	add_float(row, estimate.seconds_left);
-	add_float(row, estimate.elapsed * 1000);
+	add_float(row, forecast.percent);
+	add_float(row, forecast.rows_per_second);
+	add_float(row, forecast.seconds_left);
+	add_float(row, forecast.elapsed * 1000);
 	add_bytes(row, state.counts[WORK_TEMP]);
-	add_bytes(row, estimate.temp_bytes);
+	add_bytes(row, forecast.temp_bytes);
 	add_bytes(row, state.counts[WORK_WAL]);
-	add_bytes(row, estimate.wal_bytes);
-	add(row, Int32GetDatum(state.participants));
+	add_bytes(row, forecast.wal_bytes);
+	add(row, Int32GetDatum(state.participants), true);
 	add_float(row, state.counts[WORK_PAUSED] / 1000.0);
 	add_text(row, waiting_for(shared));
 }
@@ -216,15 +209,14 @@ add_row(const PgBackendStatus *leader, PaceShared *shared, void *arg)
 	Row			row = {0};
 	char	   *database = get_database_name(leader->st_databaseid);
 
-	add(&row, Int32GetDatum(leader->st_procpid));
-	if (database == NULL)
-		add_null(&row);
-	else
-		add(&row, DirectFunctionCall1(namein, CStringGetDatum(database)));
+	add(&row, Int32GetDatum(leader->st_procpid), true);
+	add(&row, database == NULL ? (Datum) 0 :
+		DirectFunctionCall1(namein, CStringGetDatum(database)),
+		database != NULL);
 	if (may_see(leader->st_userid))
 		add_details(&row, leader, shared);
 	while (row.n < NUM_COLUMNS)
-		add_null(&row);
+		add(&row, (Datum) 0, false);
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values,
 						 row.isnull);
 }

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * forecastfunction.c
+ * forecast.c
  *	  The SQL function ptsort_forecast().
  *
  * The sum of all builds decides the verdict, which is the same in each row: new
@@ -20,10 +20,11 @@
 #include "fmgr.h"
 #include "forecast/forecast.h"
 #include "funcapi.h"
+#include "function/forecaststatement.h"
 #include "gist/gist.h"
 #include "hook/hook.h"
-#include "limit/diskspace.h"
 #include "miscadmin.h"
+#include "model/space.h"
 #include "owner.h"
 #include "util.h"
 #include "utils/builtins.h"
@@ -69,7 +70,7 @@ plan_workers(const ForecastItem *item, Relation heap, Relation index)
 		request.source = psprintf("the server does it: %s", reason);
 		return request;
 	}
-	request = planworkers_request_for(heap, index, item->workers, by_cost);
+	request = planworkers_request(heap, index, item->workers, by_cost);
 	planworkers_limit(&request, heap, index, item->copies ? heap : index);
 	return request;
 }
@@ -134,7 +135,7 @@ forecast_item(ForecastRow *row, const ForecastItem *item, double limit_ms)
 	check_heap(heap);
 	row->item = item;
 	row->table_name = pstrdup(RelationGetRelationName(heap));
-	row->directory = disk_tablespace(item->tablespace);
+	row->directory = space_tablespace(item->tablespace);
 	/* the caller's search_path finds the operator classes and collations */
 	if (item->stmt != NULL && utility_is_ours(item->stmt->accessMethod))
 		index = newindex_describe(heap, item->stmt, item->name);
@@ -167,11 +168,6 @@ judge_rows(ForecastRow *rows, int n)
 		const Forecast *forecast = &rows[i].forecast;
 		double		ahead = forecast->wal_bytes == 0 ? 0 :
 			rows[i].participants * PAGEWRITE_WAL;
-		DiskNeed	all[] = {
-			{DISK_INDEX, rows[i].directory, forecast->file_bytes},
-			{DISK_TEMP, disk_temporary(), forecast->temp_bytes},
-			{DISK_WAL, pstrdup("pg_wal"), forecast->wal_bytes + ahead}
-		};
 
 		if (forecast->obstacle != NULL)
 			return forecast->obstacle;
@@ -181,15 +177,14 @@ judge_rows(ForecastRow *rows, int n)
 			forecast->temp_bytes / rows[i].participants >
 			(double) temp_file_limit * 1024)
 			return pstrdup("temporary files: more than temp_file_limit");
-		for (int use = 0; use < NUM_DISK_USES; use++)
-		{
-			DiskNeed   *need = palloc(sizeof(DiskNeed));
-
-			*need = all[use];
-			needs = lappend(needs, need);
-		}
+		needs = space_add(needs, SPACE_INDEX, rows[i].directory,
+						  forecast->file_bytes);
+		needs = space_add(needs, SPACE_TEMP, space_temporary(),
+						  forecast->temp_bytes);
+		needs = space_add(needs, SPACE_WAL, "pg_wal",
+						  forecast->wal_bytes + ahead);
 	}
-	return disk_verdict(needs);
+	return space_verdict(needs);
 }
 
 /* Set a value to a number of bytes or rows; unless it is known, to null. */
@@ -205,8 +200,8 @@ put_row(ReturnSetInfo *result, const ForecastRow *row, const char *verdict)
 {
 	const Forecast *forecast = &row->forecast;
 	int64		available[] = {
-		diskspace_free(row->directory), diskspace_free(disk_temporary()),
-		diskspace_free("pg_wal")
+		space_free(row->directory), space_free(space_temporary()),
+		space_free("pg_wal")
 	};
 	Datum		values[14];
 	bool		isnull[lengthof(values)] = {false};

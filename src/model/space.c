@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
- * diskspace.c
- *	  Keeps free space in file systems; see diskspace.h.
+ * space.c
+ *	  Free disk space; see space.h.
  *
  * A look is a call of statvfs(), which takes a microsecond or two.  After a
  * look, a process may write STEP bytes before the next one, but not more than
@@ -26,10 +26,13 @@
 
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
+#include "catalog/pg_tablespace_d.h"
 #include "commands/tablespace.h"
 #include "debug.h"
-#include "limit/diskspace.h"
-#include "limit/work.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "model/space.h"
+#include "model/work.h"
 #include "postmaster/bgwriter.h"
 #include "storage/fd.h"
 #include "utils/rel.h"
@@ -43,6 +46,12 @@ static const int wal_tries = 3;
 
 int			ptsort_disk_reserve = -1;
 
+static const char *const use_names[NUM_SPACE_USES] = {
+	[SPACE_INDEX] = "index",
+	[SPACE_TEMP] = "temporary files",
+	[SPACE_WAL] = "WAL"
+};
+
 /* SpaceLook: what a look at a file system found, in bytes. */
 typedef struct SpaceLook
 {
@@ -53,8 +62,48 @@ typedef struct SpaceLook
 	int64		wal;			/* of WAL files that do not exist */
 } SpaceLook;
 
+char *
+space_tablespace(Oid tablespace)
+{
+	if (!OidIsValid(tablespace))
+		tablespace = MyDatabaseTableSpace;
+	if (tablespace == DEFAULTTABLESPACE_OID)
+		return pstrdup("base");
+	if (tablespace == GLOBALTABLESPACE_OID)
+		return pstrdup("global");
+	return psprintf("pg_tblspc/%u", tablespace);
+}
+
+/*
+ * The server chooses one of temp_tablespaces for each file, so the fullest of
+ * them decides.
+ */
+char *
+space_temporary(void)
+{
+	Oid			tablespaces[64];
+	int			n;
+	char	   *result = NULL;
+	int64		least = PG_INT64_MAX;
+
+	PrepareTempTablespaces();
+	n = GetTempTablespaces(tablespaces, lengthof(tablespaces));
+	for (int i = 0; i < n; i++)
+	{
+		char	   *directory = space_tablespace(tablespaces[i]);
+		int64		bytes = space_free(directory);
+
+		if (result == NULL || bytes < least)
+		{
+			result = directory;
+			least = bytes;
+		}
+	}
+	return result != NULL ? result : space_tablespace(InvalidOid);
+}
+
 int64
-diskspace_free(const char *path)
+space_free(const char *path)
 {
 	struct statvfs fs;
 
@@ -105,7 +154,7 @@ static int64
 look(SpaceLook *found, const char *path, int64 bytes, double wal)
 {
 	found->path = path;
-	found->available = diskspace_free(path);
+	found->available = space_free(path);
 	found->bytes = bytes;
 	found->reserve = (int64) Max(ptsort_disk_reserve, 0) * 1024;
 	found->reserve += found->reserve / MARGIN;
@@ -116,12 +165,71 @@ look(SpaceLook *found, const char *path, int64 bytes, double wal)
 }
 
 int64
-diskspace_lacking(const char *path, double bytes, double wal)
+space_lacking(const SpaceNeed *need)
 {
 	SpaceLook	found;
 
-	return Max(-look(&found, path, (int64) bytes, wal), 0);
+	return Max(-look(&found, need->path, (int64)
+					 (need->bytes[SPACE_INDEX] + need->bytes[SPACE_TEMP]),
+					 need->bytes[SPACE_WAL]), 0);
 }
+
+List *
+space_add(List *needs, SpaceUse use, const char *path, double bytes)
+{
+	struct stat status;
+	dev_t		device = stat(path, &status) == 0 ? status.st_dev : 0;
+	SpaceNeed  *need;
+	ListCell   *lc;
+
+	foreach(lc, needs)
+	{
+		need = lfirst(lc);
+		if (need->device == device)
+			break;
+	}
+	if (lc == NULL)
+	{
+		need = palloc0(sizeof(SpaceNeed));
+		need->device = device;
+		need->path = path;
+		needs = lappend(needs, need);
+	}
+	need->bytes[use] += bytes;
+	return needs;
+}
+
+char *
+space_verdict(List *needs)
+{
+	StringInfoData verdict;
+	ListCell   *lc;
+
+	initStringInfo(&verdict);
+	foreach(lc, needs)
+	{
+		const SpaceNeed *need = lfirst(lc);
+		int64		lacking = space_lacking(need);
+		const char *separator = verdict.len == 0 ? "" : "; ";
+
+		for (int use = 0; use < NUM_SPACE_USES && lacking > 0; use++)
+		{
+			if (need->bytes[use] == 0)
+				continue;
+			appendStringInfo(&verdict, "%s%s", separator, use_names[use]);
+			separator = ", ";
+		}
+		if (lacking > 0)
+			appendStringInfo(&verdict, ": " INT64_FORMAT " MB more",
+							 lacking / (1024 * 1024) + 1);
+	}
+	return verdict.len == 0 ? pstrdup("fits") : verdict.data;
+}
+
+
+/*
+ * The guard
+ */
 
 /* End the work, or warn.  'before' precedes what is free and what is needed. */
 static void
@@ -156,28 +264,27 @@ report_temporary(int level, const SpaceLook *found, char *before)
  * Nothing can be said if files are in several tablespaces.
  */
 static void
-foresee(SpaceLook *found, int64 left)
+warn_early(SpaceLook *found, int64 left)
 {
-	WorkForesight foresight;
+	WorkRuns	runs;
 	Oid			tablespaces[2];
 
-	work_foresee(&foresight);
-	if (foresight.to_come <= left)
+	work_forecast_runs(&runs);
+	if (runs.to_come <= left)
 		return;
 	PrepareTempTablespaces();	/* workers did not */
 	if ((TempTablespacesAreSet() && GetTempTablespaces(tablespaces, 2) > 1) ||
 		!work_is_first_warning())
 		return;
-	found->bytes = (int64) foresight.to_come;
+	found->bytes = (int64) runs.to_come;
 	report_temporary(WARNING, found,
 					 psprintf("After %.0f %% of the table they have %.0f kB, so about %.0f kB will follow. ",
-							  foresight.scanned * 100,
-							  foresight.written / 1024,
-							  foresight.to_come / 1024));
+							  runs.scanned * 100, runs.written / 1024,
+							  runs.to_come / 1024));
 }
 
 void
-diskspace_look(Size *guard, Relation rel, const char *path, Size size)
+space_look(Size *guard, Relation rel, const char *path, Size size)
 {
 	char		file[MAXPGPATH];
 	SpaceLook	found;
@@ -196,11 +303,11 @@ diskspace_look(Size *guard, Relation rel, const char *path, Size size)
 			   "choose a tablespace in a larger file system");
 	*guard = Min(left / SHARE, STEP);
 	if (rel == NULL)
-		foresee(&found, left);
+		warn_early(&found, left);
 }
 
 void
-diskspace_take_wal(Size size)
+space_take_wal(Size size)
 {
 	MemoryContext old = CurrentMemoryContext;
 	SpaceLook	found;

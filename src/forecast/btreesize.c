@@ -1,0 +1,294 @@
+/*-------------------------------------------------------------------------
+ *
+ * btreesize.c
+ *	  Forecasts the pages of a btree index from the sorted entries of a sample.
+ *
+ * The sample's tuples have the sizes of the index's tuples.  From the number
+ * and the mean size of the items on leaves follow the leaves, by the rules of
+ * btpage.c (has_room).  Tuples of upper levels count as large as those of the
+ * sample, although some are truncated.
+ *
+ * If the index is deduplicated, the size of its posting lists depends on how
+ * many rows share each key.  A single mean would not suffice: the posting lists
+ * of a table with some unique and some frequent keys take less space than those
+ * of a table in which all keys have the mean frequency.
+ *
+ * Rows of a key in one block count together, because the sample has either all
+ * of them or none.  With n blocks in the table for each block of the sample, a
+ * key in c blocks is in m blocks of the sample with the probability
+ *
+ *		P(m, c) = C(c, m) (1/n)^m (1 - 1/n)^(c - m)
+ *
+ * The unknown numbers of keys with c blocks are those that make the numbers in
+ * the sample most likely (a mixture of distributions, fitted by expectation
+ * maximization).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <math.h>
+
+#include "access/nbtree.h"
+#include "btree/btpage.h"
+#include "forecast/forecast.h"
+#include "variant/variants.h"
+
+/* Bytes of an empty page that items and their line pointers can use */
+#define PAGE_ROOM	(BLCKSZ - SizeOfPageHeaderData - \
+					 MAXALIGN(sizeof(BTPageOpaqueData)))
+
+/* A key in more blocks of the sample counts as often as the sample says. */
+#define FEW_BLOCKS	12
+
+/* Numbers of blocks of the table that the mixture distinguishes */
+#define BLOCK_STEPS 28
+
+/* Large tables need thousands of iterations, which take some milliseconds. */
+#define ITERATIONS	20000
+
+/* Items: items on the leaves of the index. */
+typedef struct Items
+{
+	double		n;
+	double		bytes;			/* with line pointers */
+	double		extra;			/* of the posting lists */
+} Items;
+
+/* KeyGroup: the keys in the same number of blocks of the sample, in sum. */
+typedef struct KeyGroup
+{
+	double		keys;
+	double		rows;
+	double		bytes;			/* of tuples without posting lists */
+} KeyGroup;
+
+/* Reader: the state of reading the sample. */
+typedef struct Reader
+{
+	BtRules		rules;
+	double		scale;
+	Items		items;
+	KeyGroup	few[FEW_BLOCKS + 1];	/* by number of blocks */
+	/* the present key */
+	uint32		rows;
+	uint32		blocks;
+	Size		bytes;
+} Reader;
+
+/*
+ * Add the items of 'keys' keys with 'rows' rows each, on average.  Between one
+ * row and two, a part of the keys have no posting list.
+ */
+static void
+add_keys(Items *items, double keys, double rows, Size size)
+{
+	int			most = Max(btpage_most_tids(size), 1);
+	double		lists = keys * ceil(rows / most);
+	double		extra = keys * (rows < 2 ? 2 * (rows - 1) : rows) *
+		sizeof(ItemPointerData);
+
+	if (most == 1 || rows <= 1)
+	{
+		lists = keys * rows;
+		extra = 0;
+	}
+	else						/* the mean of what MAXALIGN adds */
+		extra += keys * Min(rows - 1, 1) * (MAXIMUM_ALIGNOF / 2 - 1);
+	items->n += lists;
+	items->bytes += lists * (size + sizeof(ItemIdData)) + extra;
+	items->extra += extra;
+}
+
+
+/*
+ * Keys and blocks
+ */
+
+/* Returns one of these numbers: 1 to 12, then a geometric sequence. */
+static double
+step(int i, double scale)
+{
+	double		part = (i + 1.0 - FEW_BLOCKS) / (BLOCK_STEPS - FEW_BLOCKS);
+
+	return i < FEW_BLOCKS ? i + 1 : FEW_BLOCKS * pow(2 * scale, part);
+}
+
+/* Returns P(m, c); c need not be an integer. */
+static double
+probability(int m, double c, double scale)
+{
+	double		share = 1 / scale;
+
+	if (m > c)
+		return 0;
+	return exp(lgamma(c + 1) - lgamma(m + 1) - lgamma(c - m + 1) +
+			   m * log(share) + (c - m) * log1p(-share));
+}
+
+/*
+ * Improve the numbers of keys.  Of those in m blocks of the sample, part[m][i]
+ * becomes the part with the ith number of blocks in the table.
+ */
+static void
+iterate(double keys[BLOCK_STEPS], const KeyGroup *seen,
+		double p[FEW_BLOCKS + 1][BLOCK_STEPS],
+		double part[FEW_BLOCKS + 1][BLOCK_STEPS])
+{
+	double		found[BLOCK_STEPS] = {0};
+
+	for (int m = 1; m <= FEW_BLOCKS; m++)
+	{
+		double		expected = 0;
+
+		for (int i = 0; i < BLOCK_STEPS; i++)
+			expected += keys[i] * p[m][i];
+		for (int i = 0; i < BLOCK_STEPS; i++)
+		{
+			part[m][i] = expected > 0 ? keys[i] * p[m][i] / expected : 0;
+			found[i] += seen[m].keys * part[m][i];
+		}
+	}
+	for (int i = 0; i < BLOCK_STEPS; i++)
+		keys[i] = found[i] / Max(1 - p[0][i], 1e-12);
+}
+
+/* Add the items of all keys for which those in few blocks stand. */
+static void
+add_few(Reader *reader)
+{
+	double		p[FEW_BLOCKS + 1][BLOCK_STEPS];
+	double		part[FEW_BLOCKS + 1][BLOCK_STEPS];
+	double		keys[BLOCK_STEPS];
+
+	for (int i = 0; i < BLOCK_STEPS; i++)
+	{
+		keys[i] = 1;
+		for (int m = 0; m <= FEW_BLOCKS; m++)
+			p[m][i] = probability(m, step(i, reader->scale),
+								  reader->scale);
+	}
+	for (int n = 0; n < ITERATIONS; n++)
+		iterate(keys, reader->few, p, part);
+	for (int m = 1; m <= FEW_BLOCKS; m++)
+	{
+		const KeyGroup *few = &reader->few[m];
+		double		n = Max(few->keys, 1);
+		double		cluster = few->rows / n / m;
+		Size		size = rint(few->bytes / n);
+
+		for (int i = 0; i < BLOCK_STEPS; i++)
+			add_keys(&reader->items, few->keys * part[m][i] /
+					 Max(1 - p[0][i], 1e-12), step(i, reader->scale) * cluster,
+					 size);
+	}
+}
+
+
+/*
+ * The sample
+ */
+
+/* Count the key whose rows the reader read. */
+static void
+end_key(Reader *reader)
+{
+	KeyGroup   *few = &reader->few[Min(reader->blocks, FEW_BLOCKS)];
+
+	if (!reader->rules.deduplicate)
+		add_keys(&reader->items, reader->rows * reader->scale, 1,
+				 reader->bytes);
+	else if (reader->scale <= 1 || reader->blocks > FEW_BLOCKS)
+		add_keys(&reader->items, 1, reader->rows * reader->scale,
+				 reader->bytes);
+	else
+	{
+		few->keys++;
+		few->rows += reader->rows;
+		few->bytes += reader->bytes;
+	}
+	reader->rows = reader->blocks = 0;
+}
+
+static void
+read_sample(Reader *reader, Sample *sample, IndexSize *size)
+{
+	Relation	index = reader->rules.index;
+	int			nkeys = IndexRelationGetNumberOfKeyAttributes(index);
+	IndexTuple	last = palloc0(VARIANT_FORM_ROOM);
+	IndexTuple	tuple;
+
+	while ((tuple = variant_get_index(sample->sort, true)) != NULL)
+	{
+		BlockNumber block = ItemPointerGetBlockNumber(&tuple->t_tid);
+
+		if (reader->rows > 0 &&
+			(!reader->rules.deduplicate ||
+			 _bt_keep_natts_fast(index, last, tuple) <= nkeys))
+			end_key(reader);
+		if (reader->rows++ == 0 ||
+			block != ItemPointerGetBlockNumber(&last->t_tid))
+			reader->blocks++;
+		reader->bytes = IndexTupleSize(tuple);
+		size->tuple_bytes += reader->bytes;
+		size->largest = Max(size->largest, reader->bytes);
+		memcpy(last, tuple, reader->bytes);
+	}
+	if (reader->rows > 0)
+		end_key(reader);
+	pfree(last);
+}
+
+/*
+ * Count the leaves.  A leaf is full if the next item does not fit, or if less
+ * than leaf_full bytes are free, the last item's posting list included.
+ * Its last item becomes its high key, and moves to the next leaf.
+ */
+static void
+count_leaves(IndexSize *size, const Reader *reader)
+{
+	const Items *items = &reader->items;
+	double		room = PAGE_ROOM - sizeof(ItemIdData);
+	double		mean = items->bytes / Max(items->n, 1);
+	double		extra = items->extra / Max(items->n, 1);
+	double		used = Min(room - reader->rules.leaf_full + mean / 2 + extra,
+						   floor(room / Max(mean, 1)) * mean);
+
+	if (items->n == 0)
+		return;
+	if (items->bytes <= used)
+	{
+		size->leaves = 1;
+		size->free_bytes = room - items->bytes;
+		return;
+	}
+	used = Max(used, 2 * mean);
+	size->leaves = ceil(items->bytes / (used - mean));
+	size->free_bytes = size->leaves * (room - used + extra);
+}
+
+void
+btreesize_forecast(IndexSize *size, Relation heap, Relation index,
+				   Sample *sample)
+{
+	Reader		reader = {.scale = sample_scale(sample)};
+	double		used;			/* tuples of a page of an upper level */
+	double		level;
+
+	memset(size, 0, sizeof(IndexSize));
+	btpage_rules(&reader.rules, heap, index, _bt_allequalimage(index, false));
+	read_sample(&reader, sample, size);
+	if (reader.rules.deduplicate && reader.scale > 1)
+		add_few(&reader);
+	count_leaves(size, &reader);
+	size->tuple_bytes /= Max(sample->entries, 1);
+
+	size->pages = size->leaves + 1;
+	used = (PAGE_ROOM - reader.rules.upper_full) /
+		(MAXALIGN(size->tuple_bytes) + sizeof(ItemIdData));
+	for (level = size->leaves; level > 1; size->pages += level)
+	{
+		level = ceil(level / Max(used, 2));
+		size->free_bytes += level * reader.rules.upper_full;
+	}
+}

@@ -1,0 +1,161 @@
+/*-------------------------------------------------------------------------
+ *
+ * size.c
+ *	  How large a new index or table and its sort will be; see size.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/heaptoast.h"
+#include "access/nbtree.h"
+#include "access/tableam.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_statistic.h"
+#include "model/size.h"
+#include "optimizer/optimizer.h"
+#include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+JobKey
+size_key(Relation index)
+{
+	Form_pg_attribute first = TupleDescAttr(RelationGetDescr(index), 0);
+
+	if (index->rd_rel->relam == GIST_AM_OID)
+		return JOB_SPLIT;
+	if (first->attlen > 0)
+		return JOB_FIXED;
+	if (!OidIsValid(index->rd_indcollation[0]) ||
+		pt_collate_is_c(index->rd_indcollation[0]))
+		return JOB_BYTES;
+	return JOB_COLLATED;
+}
+
+/* Returns the planner's estimate of the table's rows. */
+static double
+expected_rows(Relation table)
+{
+	BlockNumber pages;
+	double		tuples;
+	double		all_visible;
+
+	table_relation_estimate_size(table, NULL, &pages, &tuples, &all_visible);
+	return clamp_row_est(tuples);
+}
+
+/*
+ * Returns how many rows share an index key, if statistics say so.  The columns
+ * of the key count as independent.
+ */
+static double
+rows_per_key(Relation table, Relation index, double rows)
+{
+	Datum		table_id = ObjectIdGetDatum(RelationGetRelid(table));
+	double		keys = 1;
+
+	if (index->rd_rel->relam != BTREE_AM_OID ||
+		!BTGetDeduplicateItems(index) || !_bt_allequalimage(index, false))
+		return 1;
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		AttrNumber	column = index->rd_index->indkey.values[i];
+		HeapTuple	tuple = SearchSysCache3(STATRELATTINH, table_id,
+											Int16GetDatum(column),
+											BoolGetDatum(false));
+		double		distinct;
+
+		if (!HeapTupleIsValid(tuple))
+			return 1;
+		distinct = ((Form_pg_statistic) GETSTRUCT(tuple))->stadistinct;
+		ReleaseSysCache(tuple);
+		if (distinct == 0)		/* unknown */
+			return 1;
+		keys *= distinct > 0 ? distinct : -distinct * rows;
+	}
+	return Max(rows / Max(keys, 1), 1);
+}
+
+/* The part of a page that picksplit fills, on average */
+static const double split_fill = 0.67;
+
+/*
+ * Returns the estimated size of an index tuple whose key rows share.  Strings
+ * without statistics count 'unknown' bytes or, if that is 0, a usual number.
+ */
+static double
+index_row_bytes(Relation table, Relation index, double shared_by, int unknown)
+{
+	TupleDesc	desc = RelationGetDescr(index);
+	Size		width = sizeof(IndexTupleData);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		AttrNumber	column = index->rd_index->indkey.values[i];
+		int			known = 0;
+
+		if (att->attlen < 0 && column > 0)
+			known = get_attavgwidth(RelationGetRelid(table), column);
+		if (att->attlen < 0 && known == 0)
+			known = unknown;
+		width += known > 0 ? known :
+			get_typavgwidth(att->atttypid, att->atttypmod);
+	}
+	width = MAXALIGN(width) + sizeof(ItemIdData);
+	if (index->rd_rel->relam == GIST_AM_OID)
+		return width / split_fill;
+	return shared_by > 1 ? width / shared_by + sizeof(ItemPointerData) : width;
+}
+
+/*
+ * Returns the bytes per row of those key columns whose long values are
+ * compressed.  Expressions have no statistics of their own here.
+ */
+static double
+long_bytes(Relation table, Relation index)
+{
+	double		bytes = 0;
+
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		AttrNumber	column = index->rd_index->indkey.values[i];
+		int32		width = column <= 0 ? 0 :
+			get_attavgwidth(RelationGetRelid(table), column);
+
+		if (width > TOAST_INDEX_TARGET)
+			bytes += width;
+	}
+	return bytes;
+}
+
+void
+size_job(Job *job, bool copies, Relation table, Relation index)
+{
+	memset(job, 0, sizeof(Job));
+	job->copies = copies;
+	job->key = size_key(index);
+	job->logged = RelationNeedsWAL(index);
+	job->blocks = RelationGetNumberOfBlocks(table);
+	job->rows = expected_rows(table);
+	job->row_bytes = copies ? job->blocks * BLCKSZ / Max(job->rows, 1) :
+		index_row_bytes(table, index,
+						rows_per_key(table, index, job->rows), 0);
+	job->long_bytes = long_bytes(table, index);
+	job->participants = 1;
+	job->factor = 1;
+	job->write_factor = cost_write_factor(job->row_bytes * job->rows);
+}
+
+double
+size_of_runs(bool copies, Relation table, Relation index)
+{
+	double		rows = expected_rows(table);
+	double		bytes = (double) RelationGetNumberOfBlocks(table) * BLCKSZ;
+
+	if (copies)
+		return bytes + rows * (sizeof(HeapTupleData) + 2 * sizeof(uint64));
+	return Min(bytes, rows * index_row_bytes(table, index, 1, BLCKSZ));
+}
