@@ -428,7 +428,7 @@ btpending_init(BtPending *pending)
 	pending->ntids = 0;
 }
 
-/* If the last tuple of the leaf has the key of 'itup', move it to a new list. */
+/* If the last tuple of the leaf has the key of 'itup', move it to a list. */
 static bool
 start_with_last(const BtRules *rules, BtPending *pending, BtOpenPage *open,
 				IndexTuple itup)
