@@ -143,11 +143,11 @@ LAYERS = \
 	$(addprefix variant/, \
 		variants variant_index variant_heap variant_datum variant_tuple variant_gist) \
 	$(addprefix team/, \
-		pageread heapread heapjudge heapscan team build parallel) \
+		pageread heapjudge heapread heapscan team build parallel) \
 	$(addprefix write/, \
 		pagewrite slicelist buildreport) \
 	$(addprefix btree/, \
-		btpage btload btbuild siblings) \
+		btpage btbuild btload siblings) \
 	$(addprefix gist/, \
 		gist gistload gistbuild) \
 	$(addprefix copy/, \

@@ -4,13 +4,9 @@
  *	  ptsort's btree build: combines the scan, the sort and the load.
  *
  * A build is a kind of team (team.h).  Its processes scan the table, sort index
- * tuples, and load slices of the merged stream with btload.  A build without
- * workers loads a single slice.  The sort raises errors about uniqueness, and
- * btload raises errors about the size of tuples.
- *
- * If there are workers, the leader turns the candidates in the BtBuildRequest
- * into siblings (btbuild.h), and the scan also puts tuples into a sort for each
- * sibling.  A build that loads waiting runs does not scan the table.
+ * tuples, and load slices of the merged stream with btload.c.  A build without
+ * workers loads a single slice, and serves no siblings.  A build that loads
+ * waiting runs does not scan the table.
  *
  * If a collation contradicts its tables (text_rank.h), the sort fails.  Then
  * the leader empties the index and starts over without these tables.
@@ -20,18 +16,12 @@
 #include "compat.h"
 
 #include "btree/btbuild.h"
-#include "btree/btload.h"
-#include "catalog/index.h"
 #include "catalog/storage.h"
 #include "debug.h"
 #include "sort/tuplesort.h"
-#include "team/build.h"
 #include "text/text_rank.h"
 #include "util.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 #include "variant/variants.h"
 #include "write/buildreport.h"
 
@@ -55,8 +45,7 @@ typedef struct SiblingInfo
 typedef struct BtBuildInfo
 {
 	BuildInfo	base;			/* must be first */
-	dsm_handle	stored;			/* segment of the runs to load;
-								 * DSM_HANDLE_INVALID to scan the table */
+	dsm_handle	stored;			/* segment of the runs to load, if any */
 	bool		check_unique;	/* BtBuildRequest.check_unique */
 	int			nsiblings;
 	SiblingInfo siblings[MAX_SIBLINGS];
@@ -78,14 +67,6 @@ typedef struct BtBuild
 	BtLoad	   *load;			/* kept until all participants' loads end */
 } BtBuild;
 
-extern PGDLLEXPORT void ptsort_btbuild_worker_main(dsm_segment *segment,
-												   shm_toc *toc);
-
-
-/*
- * Siblings
- */
-
 /* Make an index a sibling.  'segment', already attached, is for its sort. */
 static void
 add_sibling(BtBuild *self, Relation index, bool check_unique,
@@ -101,9 +82,8 @@ add_sibling(BtBuild *self, Relation index, bool check_unique,
 }
 
 /*
- * Turn the candidates into siblings, in the candidates' order.  Stop if the
- * server has no segment for a candidate's runs, or if the budget has no room
- * for the candidate's sort.  Without workers, drop all siblings.
+ * Turn candidates into siblings until the server has no segment for the next
+ * one's runs, or the budget no room for its sort.  Without workers, drop them.
  */
 static void
 btbuild_prepare(Team *team, int processes)
@@ -131,7 +111,6 @@ btbuild_prepare(Team *team, int processes)
 	info->nsiblings = self->nsiblings;
 }
 
-/* Perform the siblings' sorts, which write and announce their runs. */
 static void
 btbuild_perform_siblings(Team *team)
 {
@@ -169,10 +148,6 @@ keep_siblings(const BtBuild *self)
 }
 
 
-/*
- * Log lines
- */
-
 /* Returns text about the scan if it serves several indexes; otherwise "". */
 static const char *
 describe_scan(const BtBuild *self)
@@ -185,23 +160,6 @@ describe_scan(const BtBuild *self)
 	return "";
 }
 
-static void
-say_start(const BtBuild *self)
-{
-	if (message_level_is_interesting(buildreport_log_level()))
-		ereport(buildreport_log_level(),
-				(errmsg("ptsort: building index \"%s\": %s%s",
-						RelationGetRelationName(self->base.index),
-						buildreport_describe(&self->base.team,
-											 self->request->source,
-											 self->base.index),
-						describe_scan(self))));
-}
-
-
-/*
- * The phases: TeamKind
- */
 
 static void
 btbuild_open(Team *team)
@@ -255,20 +213,16 @@ begin_sort(const BtBuild *self, Relation index, const IndexInfo *index_info,
 	return sort;
 }
 
-/*
- * Begin the sort of the index.  The leader logs the start line before its first
- * sort, when it knows the number of participants.
- */
+/* The leader logs the start line when it knows the number of participants. */
 static PtSort *
 btbuild_begin(Team *team, const PtSortOptions *options)
 {
 	BtBuild    *self = (BtBuild *) team;
 
 	if (team->is_leader && !self->started)
-	{
-		say_start(self);
-		self->started = true;
-	}
+		buildreport_start(&self->base, self->request->source,
+						  describe_scan(self));
+	self->started = true;
 	return begin_sort(self, self->base.index, self->base.index_info, options);
 }
 
@@ -284,7 +238,7 @@ begin_sibling(const BtBuild *self, const Sibling *sibling)
 	return sort;
 }
 
-/* IndexBuildCallback: put a tuple of the table into a sort. */
+/* IndexBuildCallback */
 static void
 btbuild_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 			bool alive, void *sort)
@@ -292,7 +246,6 @@ btbuild_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	variant_put_index(sort, tid, values, isnull, alive);
 }
 
-/* Put this process's tuples into its sort and into each sibling's sort. */
 static void
 btbuild_fill(Team *team)
 {
@@ -326,47 +279,26 @@ btbuild_fill(Team *team)
 	pfree(targets);
 }
 
-/* Add the sort's current slice to the index's slice, tuple by tuple. */
-static void
-load_tuples(const Team *team, BtLoad *load)
-{
-	IndexTuple	itup;
-	uint32		n = 0;
-
-	while ((itup = variant_get_index(team->sort, true)) != NULL)
-	{
-		btload_add(load, itup);
-		if (++n % BUILDREPORT_STEP == 0)
-			build_report_loaded(team, btload_report(load));
-	}
-	build_report_loaded(team, btload_report(load));
-}
-
-/* Add the sort's current slice in bulk, as entries of an exact key. */
-static void
-load_entries(const Team *team, BtLoad *load, const KeyPack *pack)
-{
-	const uint64 *entries;
-	int			n;
-
-	while ((entries = variant_get_index_entries(team->sort, &n)) != NULL)
-	{
-		btload_add_entries(load, pack, entries, n);
-		build_report_loaded(team, btload_report(load));
-	}
-}
-
 /* Load the sort's current slice as slice 'number' of the index. */
 static void
 load_slice(const Team *team, BtLoad *load, int number)
 {
 	const PtSortKey *key = variant_index_exact_key(team->sort);
+	const uint64 *entries;
+	IndexTuple	itup;
+	int			n;
 
 	btload_begin_slice(load, number);
 	if (key)
-		load_entries(team, load, &key->pack);
+	{
+		while ((entries = variant_get_index_entries(team->sort, &n)) != NULL)
+			btload_add_entries(load, &key->pack, entries, n);
+	}
 	else
-		load_tuples(team, load);
+	{
+		while ((itup = variant_get_index(team->sort, true)) != NULL)
+			btload_add(load, itup);
+	}
 	btload_end_slice(load);
 }
 
@@ -399,18 +331,8 @@ static const TeamKind btbuild_kind = {
 	.enter_phase = build_enter_phase
 };
 
-void
-ptsort_btbuild_worker_main(dsm_segment *segment, shm_toc *toc)
-{
-	BtBuild		self = {.base.team.kind = &btbuild_kind};
+TEAM_WORKER_MAIN(ptsort_btbuild_worker_main, BtBuild, btbuild_kind);
 
-	team_serve(&self.base.team, segment, toc);
-}
-
-
-/*
- * The build
- */
 
 /*
  * Scan, sort and load.  If a sort failed because of a collation, returns the
@@ -435,9 +357,6 @@ run_build(BtBuild *self)
 	if (OidIsValid(contradicted))
 		return contradicted;
 	build_check(build, "btbuild_load");
-
-	/* Include tuples that workers counted after the leader's last report. */
-	build_report_loaded(team, btload_report(self->load));
 	team->slot->pages = btload_finish(self->load);
 	fault_point("build: after finish");
 	return InvalidOid;
@@ -445,8 +364,8 @@ run_build(BtBuild *self)
 
 /*
  * Undo a load after a collation contradicted its tables: empty the index, as
- * RelationTruncateIndexes (heap.c) does.  Stop using the tables in this process
- * and its workers, so that the tables cannot make another sort fail.
+ * RelationTruncateIndexes (heap.c) does, and stop using the tables in this
+ * process and its workers.
  */
 static void
 undo(BtBuild *self, Oid collation)
@@ -467,20 +386,12 @@ undo(BtBuild *self, Oid collation)
 	(void) text_rank_distrust(collation);
 }
 
-/* Add a failed build's costs to *sum, so that reports include these costs. */
+/* Reports include the costs of failed builds. */
 static void
 add_costs(PtParallelStats *sum, const PtParallelStats *stats)
 {
 	sum->wal_bytes += stats->wal_bytes;
 	sum->sort.comparisons += stats->sort.comparisons;
-}
-
-/* End a build, but keep its team's segment, which team_leave will release. */
-static void
-end_build(BtBuild *self)
-{
-	keep_siblings(self);
-	team_finish(&self->base.team);
 }
 
 /* Begin a team for the request, in the current memory context. */
@@ -530,7 +441,8 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 	while ((contradicted = run_build(self)) != InvalidOid)
 	{
 		undo(self, contradicted);
-		end_build(self);
+		keep_siblings(self);
+		team_finish(&self->base.team);
 		for (int i = 0; i <= self->base.team.launched; i++)
 			add_costs(&failed, &self->base.team.slots[i].stats);
 		team_leave(&self->base.team);
@@ -540,14 +452,12 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 		self = begin_build(&what, &again);
 		self->started = true;
 	}
-	end_build(self);
+	keep_siblings(self);
+	team_finish(&self->base.team);
 	add_costs(&self->base.team.slot->stats, &failed);	/* count as leader's */
-	buildreport_end(&self->base.team, index, self->base.index_tuples,
-					pt_ms_since(start));
-	buildreport_publish(BUILD_REPORT_BUILD, index, &self->base.team,
-						self->request->runs != NULL);
 	MemoryContextSwitchTo(caller);
-	result = build_result(&self->base);
+	result = buildreport_end(&self->base, self->request->runs != NULL,
+							 pt_ms_since(start));
 	team_leave(&self->base.team);
 	MemoryContextDelete(context);
 	return result;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * btload.c
- *	  Loads a btree index from tuples in index order; see btload.h.
+ *	  Loads a btree index from tuples in index order; see btbuild.h.
  *
  * A sole participant loads all slices in index order into one leaf level.  As
  * in the server, the downlinks of that level go to the level above.
@@ -9,21 +9,19 @@
  * Stitching.  If there are several participants, each slice is a leaf level of
  * its own.  A slice's first leaf has no left sibling and no low key yet: the
  * low key is the high key of the previous slice's last leaf.  The slice's last
- * leaf is still open.  So the participant that loads the slice keeps both
- * leaves in the shared block, not in the file.  This participant also writes a
- * temporary file, the slice's list, with the downlinks of all leaves except
- * the first.  For each slice in order, the leader writes the first leaf, adds
- * the list to level 1, and adds the next slice's first tuple to the last leaf.
- * That tuple becomes the high key, as at any other page boundary.
+ * leaf is still open.  So both leaves stay in the shared block.  The slice's
+ * list (slicelist.h) has the downlinks of all leaves except the first.  For
+ * each slice in order, the leader writes the first leaf, adds the list to
+ * level 1, and adds the next slice's first tuple to the last leaf.  That tuple
+ * becomes the high key, as at any other page boundary.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include "btree/btload.h"
+#include "btree/btbuild.h"
 #include "btree/btpage.h"
 #include "debug.h"
-#include "miscadmin.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
 #include "util.h"
@@ -85,10 +83,6 @@ struct BtLoad
 };
 
 
-/*
- * The shared block
- */
-
 static PageChunk *
 rest_of(const BtLoadShared *shared, int participant)
 {
@@ -123,9 +117,6 @@ btload_shared_init(Team *team, int processes, int slices)
 	BtLoadShared *shared = team->shared;
 	Relation	index = ((Build *) team)->index;
 
-	Assert(processes > 0 && slices > 0);
-	Assert((void *) MAXALIGN(shared) == (void *) shared);
-
 	pagewrite_init_shared(&shared->file, index, processes);
 
 	/*
@@ -144,10 +135,7 @@ btload_shared_init(Team *team, int processes, int slices)
 }
 
 
-/*
- * Add a leaf to the list of its slice, unless it is the first, whose low key is
- * unknown.  The list has the leaves' low keys, in key order.
- */
+/* Add a leaf to the list of its slice, unless it is the first. */
 static void
 list_leaf(BtLoad *load, IndexTuple pivot)
 {
@@ -164,13 +152,8 @@ list_leaf(BtLoad *load, IndexTuple pivot)
 }
 
 
-/*
- * Levels
- */
-
 static void level_add(BtLevel *level, IndexTuple itup, Size extra);
 
-/* Make the level empty. */
 static void
 level_init(BtLevel *level, BtLoad *load)
 {
@@ -194,7 +177,7 @@ static void
 expect_leaves(BtLoad *load)
 {
 	PageWriter *writer = &load->writer;
-	int64		to_come = load->all_tuples - btload_report(load);
+	int64		to_come = load->all_tuples - pagewrite_report(&load->writer);
 	int64		tuples = Max(to_come, 0);
 	double		leaves = tuples / (double) MaxTIDsPerBTreePage;
 
@@ -204,7 +187,6 @@ expect_leaves(BtLoad *load)
 	writer->to_come = (BlockNumber) Min(leaves, (double) MaxBlockNumber);
 }
 
-/* Begin a page of level 'number'. */
 static void
 level_open(BtLoad *load, BtOpenPage *open, uint32 number)
 {
@@ -294,10 +276,6 @@ level_add(BtLevel *level, IndexTuple itup, Size extra)
 }
 
 
-/*
- * Participants and slices
- */
-
 BtLoad *
 btload_begin(const Build *build)
 {
@@ -321,6 +299,7 @@ btload_begin(const Build *build)
 	btpage_rules(&load->rules, build->heap, build->index,
 				 shared->allequalimage);
 	pagewrite_begin(&load->writer, &shared->file, build->index);
+	load->writer.reports = build->team.is_leader;
 	level_init(&load->leaf, load);
 	if (load->rules.deduplicate)
 		btpending_init(&load->pending);
@@ -354,7 +333,8 @@ void
 btload_add(BtLoad *load, IndexTuple itup)
 {
 	Assert((itup->t_info & INDEX_ALT_TID_MASK) == 0);
-	load->writer.tuples++;
+	if (++load->writer.tuples % PAGEWRITE_STEP == 0)
+		(void) pagewrite_report(&load->writer);
 	if (unlikely(load->leaf.open.page == NULL))
 		level_open(load, &load->leaf.open, 0);
 	else if (load->rules.deduplicate)
@@ -375,6 +355,7 @@ btload_add_entries(BtLoad *load, const KeyPack *pack, const uint64 *entries,
 	int			stride = pack->nwords + 1;
 
 	load->writer.tuples += n;
+	(void) pagewrite_report(&load->writer);
 	if (unlikely(load->leaf.open.page == NULL))
 		level_open(load, &load->leaf.open, 0);
 	while (n > 0)
@@ -406,13 +387,6 @@ btload_add_entries(BtLoad *load, const KeyPack *pack, const uint64 *entries,
 	}
 }
 
-int64
-btload_report(BtLoad *load)
-{
-	return pagewrite_report(&load->writer);
-}
-
-/* Leave the current slice for the leader to stitch. */
 static void
 leave_slice(BtLoad *load)
 {
@@ -445,6 +419,7 @@ btload_end_slice(BtLoad *load)
 		add_pending(load);
 	if (load->out != NULL)
 		leave_slice(load);
+	(void) pagewrite_report(&load->writer);
 }
 
 int64
@@ -459,10 +434,6 @@ btload_end(BtLoad *load)
 	return pages;
 }
 
-
-/*
- * The leader's part
- */
 
 /* Copy the next leaf's low key from a list that must have another leaf. */
 static void
@@ -572,7 +543,6 @@ finish_levels(BtLevel *leaf)
 	}
 }
 
-/* Make the leader the only writer, and give it all unused blocks. */
 static void
 take_over(BtLoad *load)
 {
@@ -597,7 +567,6 @@ make_deleted(Page page)
 int64
 btload_finish(BtLoad *load)
 {
-	int64		pages;
 	BtOpenPage	root;
 	MemoryContext oldcxt = MemoryContextSwitchTo(load->cxt);
 	PageWriter *writer = &load->writer;
@@ -605,6 +574,7 @@ btload_finish(BtLoad *load)
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
+	(void) pagewrite_report(writer);	/* for the view: all workers ended */
 	take_over(load);
 
 	fault_point("btload: stitch");
@@ -630,9 +600,6 @@ btload_finish(BtLoad *load)
 	INSTR_TIME_SET_CURRENT(start);
 	pagewrite_sync(writer);
 	pt_log_part("sync", start);
-	pages = pagewrite_end(writer);
-
 	MemoryContextSwitchTo(oldcxt);
-	MemoryContextDelete(load->cxt);
-	return pages;
+	return btload_end(load);
 }

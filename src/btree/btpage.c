@@ -8,16 +8,11 @@
  * would write for the slice's tuples.  Then ptsort's indexes behave as the
  * server's do (space, deduplication, amcheck).
  *
- * This code is faster than the server's, which forms, copies and compares every
- * tuple.  Here a posting list grows in place, and usually a comparison of
- * bytes, not of columns, shows that two keys differ.
- *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "btree/btpage.h"
-#include "catalog/pg_am.h"
 #include "util.h"
 #include "utils/memutils.h"
 
@@ -66,10 +61,6 @@ btpage_open(BtOpenPage *open, Page buffer, BlockNumber blkno, uint32 level)
 	open->extrabefore = 0;
 }
 
-
-/*
- * Adding tuples
- */
 
 /*
  * True if nbtree's rules allow adding a tuple of 'size' bytes to the page.  A
@@ -277,11 +268,6 @@ btpage_fill(const BtRules *rules, BtOpenPage *open, const KeyPack *pack,
 	return fill(rules, open, pack, entries, n, full, 2);
 }
 
-
-/*
- * Ending a page
- */
-
 static inline IndexTuple
 last_tuple(const BtOpenPage *open)
 {
@@ -360,10 +346,6 @@ btpage_first_tuple(Page page)
 
 
 /*
- * Posting lists
- */
-
-/*
  * As in the server, a posting list with its key and line pointer takes at most
  * the tenth of the page that the default fillfactor leaves free.
  */
@@ -427,10 +409,7 @@ take_back(BtOpenPage *open)
 	open->lastextra = open->extrabefore;
 }
 
-/*
- * Start a posting list with the heap TID of the base tuple, which the caller
- * put in pending->base.
- */
+/* Start a posting list with the base tuple that is in pending->base. */
 static inline void
 begin_list(BtPending *pending, Size keysize)
 {
@@ -449,10 +428,7 @@ btpending_init(BtPending *pending)
 	pending->ntids = 0;
 }
 
-/*
- * If the last tuple of the leaf has the key of 'itup', move the last tuple from
- * the leaf to a new posting list.
- */
+/* If the last tuple of the leaf has the key of 'itup', move it to a list. */
 static bool
 start_with_last(const BtRules *rules, BtPending *pending, BtOpenPage *open,
 				IndexTuple itup)

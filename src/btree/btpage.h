@@ -3,24 +3,21 @@
  * btpage.h
  *	  Forms nbtree pages from tuples that arrive in index order.
  *
- * btload builds a page in private memory.  While the page is open, the slot of
- * the high key (P_HIKEY) is reserved and data starts at P_FIRSTKEY.  Until
- * btload closes a page, it does not know whether the page gets a high key: the
- * rightmost page of a level has none.
+ * btload.c builds a page in private memory.  While the page is open, the slot
+ * of the high key (P_HIKEY) is reserved and data starts at P_FIRSTKEY.  Until
+ * btload.c closes a page, it does not know whether the page gets a high key:
+ * the rightmost page of a level has none.
  *
  * Deduplication: a BtPending collects the heap TIDs of equal tuples for one
- * posting list tuple.  btload first adds a plain tuple to the page;
+ * posting list tuple.  btload.c first adds a plain tuple to the page;
  * btpending_accept removes that tuple if the next one is equal.
  *
  * The sort returns tuples of exact keys as entries, which hold the whole key
  * and the heap TID (key_pack.h).  A few shifts and stores make the index tuple
- * in its place on the page, and comparing keys means comparing bits.  Both are
- * far cheaper than copying and comparing index tuples.  Posting lists need a
- * buffer, and so do tuples with nulls, because nulls move the other columns.
- * In all functions, 'entries' points to n entries in index order.
- *
- * These functions know nothing about blocks, files and WAL (pagewrite.h), nor
- * about the tree (btload.h).
+ * in its place on the page, and comparing keys means comparing bits.  Posting
+ * lists need a buffer, and so do tuples with nulls, because nulls move the
+ * other columns.  In all functions, 'entries' points to n entries in index
+ * order.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,7 +27,6 @@
 #include "access/itup.h"
 #include "access/nbtree.h"
 #include "key/key_pack.h"
-#include "utils/rel.h"
 
 /* BtRules: how to form pages of an index; set by btpage_rules(). */
 typedef struct BtRules
@@ -70,9 +66,9 @@ typedef struct BtPending
 } BtPending;
 
 /*
- * btpage_rules fills in 'rules' for a build of 'index'.  'allequalimage' is
- * true if equal keys of all columns have equal images; the leader determines it
- * for all participants.  Allocates in the current memory context.
+ * btpage_rules fills in 'rules' for a build of 'index', and allocates in the
+ * current memory context.  'allequalimage' is true if equal keys of all columns
+ * have equal images; the leader determines it for all participants.
  */
 extern void btpage_rules(BtRules *rules, Relation heap, Relation index,
 						 bool allequalimage);
@@ -115,7 +111,7 @@ extern void btpage_carry_over(const BtOpenPage *from, BtOpenPage *to);
  */
 extern IndexTuple btpage_close(const BtRules *rules, BtOpenPage *open);
 
-/* btpage_close_rightmost finishes a page that has no right sibling. */
+/* btpage_close_rightmost ends a page that has no right sibling. */
 extern void btpage_close_rightmost(BtOpenPage *open);
 
 /*
@@ -134,10 +130,9 @@ extern int	btpage_most_tids(Size keysize);
 extern void btpending_init(BtPending *pending);
 
 /*
- * btpending_accept adds the heap TID of a tuple to the pending posting list if
- * the tuple has the list's key.  If no list is pending, the last tuple of the
- * leaf may start one.  Returns false if the tuple does not belong to the list
- * or the list is full; then the caller must finish any pending list.
+ * btpending_accept adds the heap TID of a tuple to the pending posting list, or
+ * to one that the last tuple of the leaf starts.  Returns false if the tuple
+ * has another key or the list is full; then the caller must finish any list.
  */
 extern bool btpending_accept(const BtRules *rules, BtPending *pending,
 							 BtOpenPage *open, IndexTuple itup);
@@ -154,8 +149,8 @@ extern int	btpending_accept_entries(BtPending *pending, const KeyPack *pack,
 
 /*
  * btpending_finish ends the pending list and returns the tuple to add to the
- * page.  The tuple is valid until the next posting list starts.  Sets *extra to
- * the size of the tuple's posting list.
+ * page, valid until the next list starts.  Sets *extra to the size of the
+ * tuple's posting list.
  */
 extern IndexTuple btpending_finish(BtPending *pending, Size *extra);
 

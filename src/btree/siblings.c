@@ -17,15 +17,12 @@
  */
 #include "compat.h"
 
-#include "access/xact.h"
 #include "btree/btbuild.h"
 #include "debug.h"
 #include "key/key.h"
 #include "sort/shared.h"
 #include "stamp.h"
-#include "storage/bufmgr.h"
 #include "text/text_rank.h"
-#include "utils/rel.h"
 #include "write/buildreport.h"
 
 /* The list of waiting runs; an entry is free if its segment is NULL. */
@@ -98,7 +95,7 @@ siblings_wait(Oid index_id)
 	return find(index_id) != NULL;
 }
 
-/* Returns the reason why runs do not suit a build, or NULL if they suit it. */
+/* Returns the reason why runs do not suit a build, or NULL. */
 static const char *
 why_not(const WaitingRuns *runs, Relation heap, const IndexInfo *index_info)
 {
@@ -164,10 +161,6 @@ siblings_forget(void)
 	release(InvalidSubTransactionId);
 }
 
-
-/*
- * The end of a transaction or a subtransaction
- */
 
 static void
 siblings_xact(XactEvent event, void *arg)

@@ -27,10 +27,8 @@
 #ifndef PTSORT_COPY_H
 #define PTSORT_COPY_H
 
-#include "access/htup.h"
 #include "btree/btbuild.h"
 #include "write/pagewrite.h"
-#include "team/team.h"
 
 /* CopyRules: the server's parameters for a copy, equal in all participants. */
 typedef struct CopyRules
@@ -49,8 +47,8 @@ typedef struct CopyRules
 } CopyRules;
 
 /*
- * CopyShared: state that all processes share.  The counts of the scan are
- * complete after all participants announced their runs.
+ * CopyShared: the counts of the scan are complete after all participants
+ * announced their runs.
  */
 typedef struct CopyShared
 {
@@ -58,8 +56,7 @@ typedef struct CopyShared
 	pg_atomic_uint64 copied;	/* row versions put into the sort */
 	pg_atomic_uint64 dead;		/* row versions not copied */
 	pg_atomic_uint64 recently_dead; /* copied row versions, recently dead */
-	pg_atomic_uint32 linked;	/* not 0: the server's functions must copy
-								 * some row versions, see copyscan.c */
+	pg_atomic_uint32 linked;	/* not 0: see copyscan.c */
 	pg_atomic_uint64 written;	/* row versions written, to show progress */
 	int			nslices;
 
@@ -81,10 +78,6 @@ extern void tablecopy_run(const CopyRules *rules, Relation index,
 						  const BtBuildRequest *request, double *num_tuples,
 						  double *tups_vacuumed, double *tups_recently_dead);
 
-/* Entry point of the workers. */
-extern PGDLLEXPORT void ptsort_copy_worker_main(dsm_segment *segment,
-												shm_toc *toc);
-
 /* copy_makes_new_rows returns true for a copy by REPACK (CONCURRENTLY). */
 static inline bool
 copy_makes_new_rows(const CopyRules *rules)
@@ -103,23 +96,19 @@ extern void copyscan(const CopyRules *rules, const Team *team);
 /* CopyWriter: writes a participant's slices. */
 typedef struct CopyWriter CopyWriter;
 
-/* copywrite_begin: the new writer may use about 'memory' bytes for pages. */
+/*
+ * The new writer may use about 'memory' bytes for pages.  copywrite_add adds a
+ * copy of the next row version, which must not be in an update chain or need
+ * TOAST.  The file gets the tuple that the server's rewrite_heap_tuple() or,
+ * for a new row, heap_insert() would write.  copywrite_end (in workers) and
+ * copywrite_finish (in the leader, after all workers ended) return the number
+ * of pages that the caller wrote.
+ */
 extern CopyWriter *copywrite_begin(const CopyRules *rules, const Team *team,
 								   Size memory);
 extern void copywrite_begin_slice(CopyWriter *writer, int slice);
-
-/*
- * copywrite_add adds a copy of the next row version, which must not be in an
- * update chain or need TOAST.  The file gets the tuple that the server's
- * rewrite_heap_tuple() or, for a new row, heap_insert() would write.
- */
 extern void copywrite_add(CopyWriter *writer, HeapTuple tuple);
 extern void copywrite_end_slice(CopyWriter *writer);
-
-/*
- * copywrite_end (in workers) and copywrite_finish (in the leader, after all
- * workers ended) return the number of pages that the caller wrote.
- */
 extern int64 copywrite_end(CopyWriter *writer);
 extern int64 copywrite_finish(CopyWriter *writer);
 

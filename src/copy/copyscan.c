@@ -4,9 +4,7 @@
  *	  Page-at-a-time scan of a heap table to be copied.
  *
  * The scan follows the server's heapam_relation_copy_for_cluster(): it copies
- * all row versions that some snapshot may still see.  There are two
- * differences.  First, the scan locks each page once, and decides under this
- * lock which of the page's row versions to copy.  Second, it converts row
+ * all row versions that some snapshot may still see.  But it also converts row
  * versions to their form in the new table: it nulls dropped columns and fills
  * in columns added later.  The scan does this because every participant scans,
  * while in the next phase the leader alone may have to write all row versions.
@@ -34,14 +32,9 @@
 
 #include "access/heaptoast.h"
 #include "access/multixact.h"
-#include "access/transam.h"
-#include "access/xact.h"
-#include "commands/progress.h"
 #include "copy/copy.h"
-#include "pgstat.h"
 #include "team/heapjudge.h"
 #include "utils/memutils.h"
-#include "utils/snapmgr.h"
 #include "variant/variants.h"
 
 typedef struct CopyScan
@@ -61,8 +54,8 @@ typedef struct CopyScan
 } CopyScan;
 
 /*
- * Warn, as the server does, if another transaction is changing a tuple.  The
- * lock on the table should prevent this change.
+ * Warn, as the server does, if another transaction is changing a tuple, which
+ * the lock on the table should prevent.
  */
 static void
 warn_if_concurrent(const CopyScan *cs, TransactionId xid, const char *what)
@@ -72,10 +65,7 @@ warn_if_concurrent(const CopyScan *cs, TransactionId xid, const char *what)
 			 what, RelationGetRelationName(cs->rules->old_heap));
 }
 
-/*
- * HeapJudge.decide: copy the tuple unless it is dead, and count dead and
- * recently dead tuples.
- */
+/* HeapJudge.decide */
 static HeapVerdict
 decide(HTSV_Result status, HeapTuple tuple, void *arg)
 {
@@ -228,17 +218,6 @@ put_page(CopyScan *cs)
 	pgstat_count_index_tuples(cs->rules->old_heap, judge->nseen);
 }
 
-static bool
-has_dropped_columns(TupleDesc desc)
-{
-	for (int i = 0; i < desc->natts; i++)
-	{
-		if (TupleDescAttr(desc, i)->attisdropped)
-			return true;
-	}
-	return false;
-}
-
 void
 copyscan(const CopyRules *rules, const Team *team)
 {
@@ -258,7 +237,8 @@ copyscan(const CopyRules *rules, const Team *team)
 	cs->sort = team->sort;
 	cs->old_desc = RelationGetDescr(rules->old_heap);
 	cs->new_desc = RelationGetDescr(rules->new_heap);
-	cs->dropped = has_dropped_columns(cs->new_desc);
+	for (int i = 0; i < cs->new_desc->natts; i++)
+		cs->dropped |= TupleDescAttr(cs->new_desc, i)->attisdropped;
 	cs->values = palloc(cs->new_desc->natts * sizeof(Datum));
 	cs->isnull = palloc(cs->new_desc->natts * sizeof(bool));
 	cs->context = AllocSetContextCreate(CurrentMemoryContext,

@@ -13,10 +13,8 @@
 #include "compat.h"
 
 #include "access/heapam.h"
-#include "access/htup_details.h"
 #include "copy/copy.h"
 #include "debug.h"
-#include "miscadmin.h"
 #include "sort/shared.h"
 
 struct CopyWriter
@@ -55,10 +53,6 @@ copywrite_begin(const CopyRules *rules, const Team *team, Size memory)
 	return writer;
 }
 
-
-/*
- * Pages
- */
 
 /* Make the row versions of a page point to themselves. */
 static void
@@ -137,10 +131,6 @@ open_page(CopyWriter *writer)
 		PageSetPrunable(writer->open, writer->rules->inserter);
 }
 
-
-/*
- * Slices
- */
 
 void
 copywrite_begin_slice(CopyWriter *writer, int slice)
@@ -224,10 +214,6 @@ copywrite_end_slice(CopyWriter *writer)
 }
 
 
-/*
- * The end
- */
-
 int64
 copywrite_end(CopyWriter *writer)
 {
@@ -247,5 +233,5 @@ copywrite_finish(CopyWriter *writer)
 	writer->out.eof = end;
 	writer->out.alone = true;
 	pagewrite_sync(&writer->out);
-	return pagewrite_end(&writer->out);
+	return copywrite_end(writer);
 }

@@ -7,11 +7,11 @@
  * versions, including their headers (copyscan.c).  In most cases, each process
  * then reads slices of the result and writes their pages (copywrite.c).
  *
- * In two cases, the server's own functions (rewriteheap.c or, for REPACK
- * (CONCURRENTLY), heap_insert) must write all row versions: if logical decoding
- * reads the table as a catalog, or if the scan found row versions that need
- * TOAST or must keep links to each other.  The functions work in one process
- * only, so the leader reads all slices, and the workers read none.
+ * The server's own functions (rewriteheap.c or, for REPACK (CONCURRENTLY),
+ * heap_insert) must write all row versions if logical decoding reads the table
+ * as a catalog, or if the scan found row versions that need TOAST or must keep
+ * links to each other (copyscan.c).  The functions work in one process only, so
+ * the leader reads all slices, and the workers read none.
  *
  * The workers judge row versions as the leader does: they have the leader's
  * horizon and cutoffs, and parallel mode gives them the leader's transaction.
@@ -20,24 +20,15 @@
  */
 #include "compat.h"
 
-#include "access/genam.h"
 #include "access/heapam.h"
 #include "access/rewriteheap.h"
-#include "access/table.h"
-#include "access/xact.h"
 #include "catalog/catalog.h"
-#include "commands/progress.h"
 #include "copy/copy.h"
 #include "debug.h"
 #include "limit/pace.h"
-#include "miscadmin.h"
-#include "pgstat.h"
 #include "sort/tuplesort.h"
-#include "storage/bufmgr.h"
-#include "team/team.h"
 #include "util.h"
 #include "utils/memutils.h"
-#include "utils/snapmgr.h"
 #include "variant/variants.h"
 #include "write/buildreport.h"
 
@@ -66,10 +57,6 @@ typedef struct Copier
 								 * NULL if the server's functions write them */
 } Copier;
 
-
-/*
- * The shared block
- */
 
 static Size
 copy_shared_size(Team *team, int processes, int slices)
@@ -123,10 +110,6 @@ say_end(const Copier *self, double copied, double elapsed_ms)
 }
 
 
-/*
- * The phases: TeamKind
- */
-
 /* If the sort will read slices, reserve a part of its budget for pages. */
 static PtSort *
 copy_begin(Team *team, const PtSortOptions *options)
@@ -153,7 +136,7 @@ copy_fill(Team *team)
 
 /*
  * Returns the next row version of a slice, or NULL.  Counts row versions in
- * CopyShared.written, BUILDREPORT_STEP at a time; the leader reports the count
+ * CopyShared.written, PAGEWRITE_STEP at a time; the leader reports the count
  * as progress.
  */
 static inline HeapTuple
@@ -161,7 +144,7 @@ next_row(Copier *self)
 {
 	HeapTuple	tuple = variant_get_heap(self->team.sort, true);
 
-	if (tuple == NULL || ++self->unreported == BUILDREPORT_STEP)
+	if (tuple == NULL || ++self->unreported == PAGEWRITE_STEP)
 	{
 		CopyShared *shared = self->team.shared;
 		uint64		written = pg_atomic_add_fetch_u64(&shared->written,
@@ -179,7 +162,6 @@ next_row(Copier *self)
 	return tuple;
 }
 
-/* Write slices.  Other participants write other slices at the same time. */
 static void
 write_slices(Copier *self)
 {
@@ -263,7 +245,6 @@ copy_write(Team *team)
 		write_by_server(self);
 }
 
-/* Report each phase as the matching phase of the server's CLUSTER. */
 static void
 copy_enter_phase(Team *team, TeamPhase phase)
 {
@@ -328,11 +309,6 @@ static const TeamKind copy_kind = {
 	.enter_phase = copy_enter_phase
 };
 
-
-/*
- * Leader
- */
-
 void
 tablecopy_run(const CopyRules *rules, Relation index,
 			  const BtBuildRequest *request, double *num_tuples,
@@ -395,14 +371,4 @@ tablecopy_run(const CopyRules *rules, Relation index,
 }
 
 
-/*
- * Worker
- */
-
-void
-ptsort_copy_worker_main(dsm_segment *segment, shm_toc *toc)
-{
-	Copier		self = {.team.kind = &copy_kind};
-
-	team_serve(&self.team, segment, toc);
-}
+TEAM_WORKER_MAIN(ptsort_copy_worker_main, Copier, copy_kind);

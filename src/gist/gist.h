@@ -10,41 +10,20 @@
  * unions go to the level above.  No order between leaves is necessary, so
  * participants load slices independently: they write the leaves of a slice, and
  * a list of these leaves' downlinks.  The leader adds the lists, in the order
- * of the slices, to the inner levels.  (If each participant also made inner
- * pages, their keys would overlap: a search of 1 million points by 2
- * participants' index read 18 % more pages.)
+ * of the slices, to the inner levels.  (The keys of inner pages that each
+ * participant made would overlap, and slow down searches.)
  *
  * The list also has the tuples at both ends of the slice whose group of pages
  * lies in two slices; the leader makes these leaves.  If all tuples have the
  * same size, the groups are those of one process, and so are the pages of the
  * index.
  *
- * Order of calls:
- *
- *		leader						every participant (leader too)
- *									gistload_begin
- *									for each slice that it loads:
- *										gistload_begin_slice
- *										gistload_add ...
- *										gistload_report, now and then
- *										gistload_end_slice
- *									gistload_end
- *		(all others ended)
- *		gistload_finish
- *
- * The leader calls gistload_finish() instead of gistload_end().
- *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_GIST_H
 #define PTSORT_GIST_H
 
-#include "access/itup.h"
 #include "team/build.h"
-
-/*
- * gistbuild.c
- */
 
 /*
  * gistbuild_why_not returns NULL if the server would build the index by
@@ -63,10 +42,6 @@ extern IndexBuildResult *gistbuild_build(Relation heap, Relation index,
 										 const char *source);
 
 
-/*
- * gistload.c
- */
-
 /* Pages of a level that picksplit divides (GIST_SORTED_BUILD_PAGE_NUM) */
 #define GIST_LOAD_PAGES	4
 
@@ -76,22 +51,14 @@ typedef struct GistLoad GistLoad;
 extern Size gistload_shared_size(Team *team, int processes, int slices);
 extern void gistload_shared_init(Team *team, int processes, int slices);
 
-extern GistLoad *gistload_begin(const Build *build);
-
-/* 'start' is the number of tuples before the slice. */
-extern void gistload_begin_slice(GistLoad *load, int slice, int64 start);
-extern void gistload_end_slice(GistLoad *load);
-
-/* gistload_add adds a copy of a tuple. */
-extern void gistload_add(GistLoad *load, IndexTuple tuple);
-
 /*
- * gistload_report adds this participant's unreported tuples to the count of all
- * participants' tuples, and returns that count.
+ * A load, as that of a btree (btbuild.h).  'start' is the number of tuples
+ * before the slice.  gistload_add adds a copy of a tuple.
  */
-extern int64 gistload_report(GistLoad *load);
-
-/* Both return the number of pages that this participant wrote. */
+extern GistLoad *gistload_begin(const Build *build);
+extern void gistload_begin_slice(GistLoad *load, int slice, int64 start);
+extern void gistload_add(GistLoad *load, IndexTuple tuple);
+extern void gistload_end_slice(GistLoad *load);
 extern int64 gistload_end(GistLoad *load);
 extern int64 gistload_finish(GistLoad *load);
 

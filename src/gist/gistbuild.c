@@ -11,10 +11,8 @@
 #include "debug.h"
 #include "gist/gist.h"
 #include "sort/tuplesort.h"
-#include "team/build.h"
 #include "util.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 #include "variant/variants.h"
 #include "write/buildreport.h"
 
@@ -27,9 +25,6 @@ typedef struct GistBuild
 	const char *source;
 	bool		started;
 } GistBuild;
-
-extern PGDLLEXPORT void ptsort_gistbuild_worker_main(dsm_segment *segment,
-													 shm_toc *toc);
 
 const char *
 gistbuild_why_not(Relation index)
@@ -59,11 +54,7 @@ gistbuild_begin(Team *team, const PtSortOptions *options)
 	GistBuild  *self = (GistBuild *) team;
 
 	if (team->is_leader && !self->started)
-		ereport(buildreport_log_level(),
-				(errmsg("ptsort: building index \"%s\": %s",
-						RelationGetRelationName(self->base.index),
-						buildreport_describe(team, self->source,
-											 self->base.index))));
+		buildreport_start(&self->base, self->source, "");
 	self->started = true;
 	return variant_begin_gist(self->base.index, options);
 }
@@ -96,19 +87,13 @@ gistbuild_load(Team *team)
 	GistBuild  *self = (GistBuild *) team;
 	GistLoad   *load = gistload_begin(&self->base);
 	int			slice;
-	uint32		n = 0;
 	IndexTuple	tuple;
 
 	while (sort_next_slice(team->sort, &slice))
 	{
 		gistload_begin_slice(load, slice, sort_slice_start(team->sort));
 		while ((tuple = variant_get_gist(team->sort)) != NULL)
-		{
 			gistload_add(load, tuple);
-			if (++n % BUILDREPORT_STEP == 0)
-				build_report_loaded(team, gistload_report(load));
-		}
-		build_report_loaded(team, gistload_report(load));
 		gistload_end_slice(load);
 	}
 	if (team->is_leader)
@@ -128,13 +113,7 @@ static const TeamKind gistbuild_kind = {
 	.enter_phase = build_enter_phase
 };
 
-void
-ptsort_gistbuild_worker_main(dsm_segment *segment, shm_toc *toc)
-{
-	GistBuild	self = {.base.team.kind = &gistbuild_kind};
-
-	team_serve(&self.base.team, segment, toc);
-}
+TEAM_WORKER_MAIN(ptsort_gistbuild_worker_main, GistBuild, gistbuild_kind);
 
 IndexBuildResult *
 gistbuild_build(Relation heap, Relation index, IndexInfo *index_info,
@@ -160,13 +139,10 @@ gistbuild_build(Relation heap, Relation index, IndexInfo *index_info,
 	team->slices = true;
 	build_run(&self->base, workers);
 	build_check(&self->base, "gistbuild_load");
-	build_report_loaded(team, gistload_report(self->load));
 	team->slot->pages = gistload_finish(self->load);
 	team_finish(team);
-	buildreport_end(team, index, self->base.index_tuples, pt_ms_since(start));
-	buildreport_publish(BUILD_REPORT_BUILD, index, team, false);
 	MemoryContextSwitchTo(caller);
-	result = build_result(&self->base);
+	result = buildreport_end(&self->base, false, pt_ms_since(start));
 	team_leave(team);
 	MemoryContextDelete(context);
 	return result;

@@ -16,13 +16,11 @@
 #include "catalog/pg_type.h"
 #include "debug.h"
 #include "gist/gist.h"
-#include "miscadmin.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
 #include "util.h"
 #include "utils/geo_decls.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 #include "utils/syscache.h"
 #include "write/pagewrite.h"
 #include "write/slicelist.h"
@@ -66,11 +64,6 @@ struct GistLoad
 	int64		all_tuples;		/* tuples expected from all participants */
 };
 
-
-/*
- * The shared block
- */
-
 Size
 gistload_shared_size(Team *team, int processes, int slices)
 {
@@ -96,15 +89,13 @@ gistload_shared_init(Team *team, int processes, int slices)
  *
  * The keys of points are boxes.  The picksplit functions of boxes sort all
  * lower and all upper ends on both axes, with pg_qsort(), which takes little
- * time if the ends already have their order.  These four sorts take half of a
- * build's time.  The ends of a point are equal, so one cheap sort by the first
- * axis saves two of the four.  The halves of a split keep the order for their
- * own splits.  PostGIS rounds the ends of a point to the neighboring float4s,
- * so its boxes are a little larger than points.
+ * time if the ends already have their order.  The ends of a point are equal, so
+ * one cheap sort by the first axis saves two of these four sorts.  The halves
+ * of a split keep the order for their own splits.  PostGIS rounds the ends of a
+ * point to the neighboring float4s, so its boxes are a little larger.
  *
  * How a split divides points does not depend on their order, except points with
- * equal ends.  For other boxes it may, and a sort by lower ends would save only
- * one sort of four, so their order remains.
+ * equal ends.  For other boxes it may, so their order remains.
  */
 
 /* AxisEntry: a tuple and its end, as an integer of the same order. */
@@ -202,10 +193,6 @@ gistaxis_sort(GistAxis axis, IndexTuple *tuples, int n, Relation index)
 }
 
 
-/*
- * Levels
- */
-
 static void level_add(GistLoad *load, GistLevel *level, IndexTuple tuple);
 
 static GistLevel *
@@ -237,7 +224,6 @@ init_page(Page page, uint32 flags)
 	PageSetLSN(page, GistBuildLSN);
 }
 
-/* Begin the level's next page. */
 static Page
 begin_page(GistLoad *load, GistLevel *level)
 {
@@ -249,7 +235,6 @@ begin_page(GistLoad *load, GistLevel *level)
 	return *page;
 }
 
-/* Returns all tuples of the level's pages. */
 static IndexTuple *
 level_tuples(const GistLevel *level, int *n)
 {
@@ -280,7 +265,7 @@ page_union(const GistLoad *load, IndexTuple *tuples, int n)
 	return gistunion(load->index, all, n + 1, load->gist);
 }
 
-/* Divide the tuples of the level's pages into well-shaped pages. */
+/* Have the class's picksplit divide the tuples of the level's pages. */
 static SplitPageLayout *
 divide(const GistLoad *load, const GistLevel *level)
 {
@@ -313,7 +298,7 @@ estimate_blocks(GistLoad *load, const SplitPageLayout *layout)
 	PageWriter *writer = &load->writer;
 	int64		written = writer->pages_written + writer->npages;
 	double		mean = Max((double) writer->tuples / Max(written, 1), half);
-	int64		to_come = load->all_tuples - gistload_report(load);
+	int64		to_come = load->all_tuples - pagewrite_report(writer);
 
 	writer->to_come = (BlockNumber) (Max(to_come, 0) / Max(mean, 1));
 	writer->at_least = writer->to_come / 2;
@@ -374,24 +359,18 @@ static void
 level_add(GistLoad *load, GistLevel *level, IndexTuple tuple)
 {
 	Size		needed = IndexTupleSize(tuple) + sizeof(ItemIdData);
-	Page		page;
+	Page		page = NULL;
 
-	if (level->npages > 0 &&
-		PageGetFreeSpace(level->pages[level->npages - 1]) < needed &&
-		level->npages == GIST_LOAD_PAGES)
-		level_flush(load, level);
-	if (level->npages == 0 ||
-		PageGetFreeSpace(level->pages[level->npages - 1]) < needed)
-		page = begin_page(load, level);
-	else
+	if (level->npages > 0)
 		page = level->pages[level->npages - 1];
+	if (page == NULL || PageGetFreeSpace(page) < needed)
+	{
+		if (level->npages == GIST_LOAD_PAGES)
+			level_flush(load, level);
+		page = begin_page(load, level);
+	}
 	gistfillbuffer(page, &tuple, 1, InvalidOffsetNumber);
 }
-
-
-/*
- * Lists of slices
- */
 
 /*
  * Returns the number of the slice's tuples that belong to a group of pages that
@@ -461,10 +440,6 @@ list_add(GistLoad *load, int slice)
 }
 
 
-/*
- * The load
- */
-
 GistLoad *
 gistload_begin(const Build *build)
 {
@@ -487,6 +462,7 @@ gistload_begin(const Build *build)
 	sort_stats(build->team.sort, &stats);
 	load->all_tuples = stats.tuples;
 	pagewrite_begin(&load->writer, &load->shared->file, build->index);
+	load->writer.reports = build->team.is_leader;
 	load->leaf = level_create(load, true);
 	MemoryContextSwitchTo(old);
 	return load;
@@ -510,6 +486,7 @@ gistload_begin_slice(GistLoad *load, int slice, int64 start)
 void
 gistload_end_slice(GistLoad *load)
 {
+	(void) pagewrite_report(&load->writer);
 	if (load->list == NULL)
 		return;
 	append_rest(load, load->leaf);
@@ -521,7 +498,8 @@ gistload_end_slice(GistLoad *load)
 void
 gistload_add(GistLoad *load, IndexTuple tuple)
 {
-	load->writer.tuples++;
+	if (++load->writer.tuples % PAGEWRITE_STEP == 0)
+		(void) pagewrite_report(&load->writer);
 	if (load->list != NULL && load->head < 0)
 		load->head = head_tuples(load, tuple);
 	if (load->head > 0)
@@ -536,28 +514,17 @@ gistload_add(GistLoad *load, IndexTuple tuple)
 }
 
 int64
-gistload_report(GistLoad *load)
+gistload_end(GistLoad *load)
 {
-	return pagewrite_report(&load->writer);
-}
+	int64		pages;
 
-static int64
-end_load(GistLoad *load)
-{
-	int64		pages = pagewrite_end(&load->writer);
-
+	pagewrite_flush(&load->writer);
+	load->shared->rest[load->participant] = load->writer.chunk;
+	pages = pagewrite_end(&load->writer);
 	MemoryContextDelete(load->gist->tempCxt);
 	freeGISTstate(load->gist);
 	MemoryContextDelete(load->cxt);
 	return pages;
-}
-
-int64
-gistload_end(GistLoad *load)
-{
-	pagewrite_flush(&load->writer);
-	load->shared->rest[load->participant] = load->writer.chunk;
-	return end_load(load);
 }
 
 /* Write the unfinished pages of all levels below the root, and the root. */
@@ -598,6 +565,7 @@ gistload_finish(GistLoad *load)
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
+	(void) pagewrite_report(writer);	/* for the view: all workers ended */
 	if (load->fileset != NULL)
 	{
 		shared->rest[0] = writer->chunk;
@@ -613,5 +581,5 @@ gistload_finish(GistLoad *load)
 	INSTR_TIME_SET_CURRENT(start);
 	pagewrite_sync(writer);
 	pt_log_part("sync", start);
-	return end_load(load);
+	return gistload_end(load);
 }

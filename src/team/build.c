@@ -15,21 +15,9 @@
  */
 #include "compat.h"
 
-#include "access/genam.h"
-#include "access/nbtree.h"		/* names of the phases in the progress view */
+#include "access/nbtree.h"		/* phases in the progress view */
 #include "access/table.h"
-#include "commands/progress.h"
-#include "miscadmin.h"
-#include "pgstat.h"
-#include "storage/bufmgr.h"
-#include "storage/proc.h"
 #include "team/build.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
-
-/*
- * Leader
- */
 
 void
 build_init(Build *build, const TeamKind *kind,
@@ -86,16 +74,6 @@ build_request(Relation heap, Relation index, IndexInfo *index_info)
 	return request;
 }
 
-IndexBuildResult *
-build_result(const Build *build)
-{
-	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
-
-	result->heap_tuples = build->heap_tuples;
-	result->index_tuples = build->index_tuples;
-	return result;
-}
-
 void
 build_run(Build *build, int workers)
 {
@@ -148,11 +126,6 @@ build_check(const Build *build, const char *reader)
 		team_check_read(&build->team, reader);
 }
 
-
-/*
- * Every participant
- */
-
 void
 build_scan(Build *build, HeapScanTarget *targets, int ntargets)
 {
@@ -166,7 +139,7 @@ build_scan(Build *build, HeapScanTarget *targets, int ntargets)
 		slot->broken_hot_chain |= targets[i].index_info->ii_BrokenHotChain;
 }
 
-/* Leader: add up the counts of all participants' scans. */
+/* In the leader, add up the counts of all participants' scans. */
 static void
 count_tuples(Build *build)
 {
@@ -191,15 +164,7 @@ count_tuples(Build *build)
 		pgstat_progress_update_multi_param(lengthof(params), params, values);
 }
 
-void
-build_report_loaded(const Team *team, int64 tuples)
-{
-	CHECK_FOR_INTERRUPTS();
-	if (team->is_leader)
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, tuples);
-}
-
-/* Report 'phase' to the progress view, as a phase of a btree build. */
+/* Report the phase to the progress view, as a phase of a btree build. */
 void
 build_enter_phase(Team *team, TeamPhase phase)
 {
@@ -217,10 +182,6 @@ build_enter_phase(Team *team, TeamPhase phase)
 									 nbtree_phases[phase]);
 }
 
-
-/*
- * Worker
- */
 
 /* The lock modes are those that index.c uses in the leader. */
 static LOCKMODE

@@ -5,9 +5,8 @@
  *
  * Each kind of team (team.h) that builds an index has a Build as the first
  * field of its state, and a BuildInfo as the first field of its information for
- * workers.  build.c has the functions that all these kinds share.  parallel.c
- * also uses these functions, for the sorts of other extensions.  A sort of
- * another extension may have no index and no table.
+ * workers.  So do the sorts of other extensions (parallel.c), which may have no
+ * index and no table.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +14,6 @@
 #define PTSORT_BUILD_DRIVER_H
 
 #include "access/genam.h"
-#include "ptsort_parallel.h"
 #include "team/heapscan.h"
 #include "team/team.h"
 
@@ -57,12 +55,10 @@ extern void build_init(Build *build, const TeamKind *kind,
 /*
  * Leader: build_request returns the request of an ambuild, which may use all of
  * maintenance_work_mem.  Like the server's ambuilds, it raises an error if the
- * index is not empty.  build_result returns the ambuild's result, in the
- * current memory context.
+ * index is not empty.
  */
 extern PtParallelRequest build_request(Relation heap, Relation index,
 									   IndexInfo *index_info);
-extern IndexBuildResult *build_result(const Build *build);
 
 /*
  * build_run launches up to 'workers' workers, and returns after they end.
@@ -71,10 +67,9 @@ extern IndexBuildResult *build_result(const Build *build);
 extern void build_run(Build *build, int workers);
 
 /*
- * build_check raises an error unless the participants together read all blocks
- * of the table and, if they read slices, all tuples that they put.  After an
- * incomplete read, the index would lack entries.  'reader' is the name of the
- * reading callback.  Call build_check after build_run.
+ * After build_run, build_check raises an error unless the participants together
+ * read all blocks of the table and, if they read slices, all tuples that they
+ * put.  'reader' is the name of the reading callback.
  */
 extern void build_check(const Build *build, const char *reader);
 
@@ -84,12 +79,6 @@ extern void build_check(const Build *build, const char *reader);
  */
 extern void build_scan(Build *build, HeapScanTarget *targets, int ntargets);
 
-/*
- * build_report_loaded checks for interrupts; the leader reports to the progress
- * view that 'tuples' tuples are in the index.
- */
-extern void build_report_loaded(const Team *team, int64 tuples);
-
 /* TeamKind.open, close and enter_phase */
 extern void build_open(Team *team);
 extern void build_close(Team *team);
@@ -98,10 +87,6 @@ extern void build_enter_phase(Team *team, TeamPhase phase);
 /* parallel.c: ptsort_parallel() and ptsort_parallel_end() */
 extern PtParallel *parallel_run(const PtParallelRequest *request);
 extern PtParallelResult *parallel_end(PtParallel *parallel);
-
-/* Entry point of the workers of ptsort_parallel(). */
-extern PGDLLEXPORT void ptsort_parallel_main(dsm_segment *segment,
-											 shm_toc *toc);
 
 /*
  * parallel_is_forbidden returns true if the planner's hook of another

@@ -4,11 +4,10 @@
  *	  Page-at-a-time scan of a heap table: which tuples of a page to use.
  *
  * This file follows the rules of the server's heapam_index_build_range_scan()
- * and heapam_relation_copy_for_cluster(), but locks each page once, in shared
- * mode, where the server locks it for each tuple.  Reading the tuples later
- * needs only the pin, not the lock: no process removes or moves tuples of a
- * pinned page.  Other processes may change hint bits and xmax and add line
- * pointers, but the callers read none of these.
+ * and heapam_relation_copy_for_cluster(), but locks each page once, not for
+ * each tuple.  Reading the tuples later needs only the pin, not the lock: no
+ * process removes or moves tuples of a pinned page.  Other processes may change
+ * hint bits and xmax and add line pointers, but the callers read none of these.
  *
  * If a page is in no buffer, heapread.c may provide a copy, which needs no
  * lock.  If the hint bits do not prove that all tuples of the copy are live,
@@ -20,20 +19,13 @@
 #include "compat.h"
 
 #include "limit/pace.h"
-#include "miscadmin.h"
-#include "pgstat.h"
-#include "storage/bufmgr.h"
 #include "team/heapjudge.h"
 #include "util.h"
-#include "utils/snapmgr.h"
 
 /*
- * Prefetch the headers and the values of all tuples.  A table in shared buffers
- * is too large for the processor's caches, so a scan spends most of its time
- * waiting for memory.
- *
- * Returns the last offset of the page.  Callers must use this result; otherwise
- * gcc 12 drops the call, as if the function had no effect.
+ * Prefetch the headers and the values of all tuples.  Returns the last offset
+ * of the page.  Callers must use this result; otherwise gcc 12 drops the call,
+ * as if the function had no effect.
  */
 static inline OffsetNumber
 prefetch_tuples(const HeapJudge *judge)
@@ -177,10 +169,7 @@ roots_are_known(const HeapJudge *judge)
 	return true;
 }
 
-/*
- * Judge the tuples of the page.  Returns false if the server must scan the
- * page, or if the page is a copy and hint bits do not suffice to judge a tuple.
- */
+/* Judge the tuples of the page.  Returns false as judge_all. */
 static bool
 judge_tuples(HeapJudge *judge)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * heapjudge.h
- *	  Page-at-a-time scan of a heap table: which tuples of a page to use.
+ *	  Page-at-a-time scan of a heap table: its pages, and which tuples to use.
  *
  * Index builds (heapscan.c) and copies of tables (copyscan.c) read a table's
  * pages in the order of the server's scan.  Under one lock for each page, they
@@ -14,10 +14,56 @@
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
-#include "access/tableam.h"
-#include "storage/bufpage.h"
-#include "team/heapread.h"
-#include "utils/rel.h"
+
+/*
+ * The pages (heapread.c)
+ */
+
+typedef struct HeapReader HeapReader;
+
+/*
+ * HeapPage: a page of the table.  The page is either in a buffer, which is
+ * pinned but not locked, or it is a copy, and 'buffer' is invalid.  A copy has
+ * the content that the page had at one moment since the scan began.  Copies are
+ * read-only: callers must call heapread_pin before they set hint bits.
+ */
+typedef struct HeapPage
+{
+	BlockNumber block;
+	Buffer		buffer;
+	Page		page;
+} HeapPage;
+
+/*
+ * heapread_begin returns a reader for a scan, which the caller began but reads
+ * nothing from, in the current memory context.  If 'shares' is not 0 and the
+ * table is small (SMALL_TABLE), the reader ends after 1/'shares' of the blocks;
+ * other processes must read the rest.  If 'skips' is true, a damaged page is no
+ * error: heapread_next sets page->page to NULL.  (It is in temporary tables.)
+ */
+extern HeapReader *heapread_begin(HeapScanDesc scan, int shares, bool skips);
+
+/*
+ * heapread_next sets *page to the next page, which is valid until the next
+ * call.  Returns false after the last page.
+ */
+extern bool heapread_next(HeapReader *reader, HeapPage *page);
+
+/* heapread_pin replaces a copy with the page itself, in a pinned buffer. */
+extern void heapread_pin(HeapReader *reader, HeapPage *page);
+
+extern void heapread_end(HeapReader *reader);
+
+/*
+ * heapread_done returns the number of blocks before 'block' in the order of the
+ * scan: about the number of blocks that all participants together scanned.
+ */
+extern BlockNumber heapread_done(HeapScanDesc scan, BlockNumber block);
+
+
+/*
+ * The tuples (heapjudge.c)
+ */
 
 /* HeapVerdict: what to do with a tuple. */
 typedef enum HeapVerdict
@@ -45,11 +91,7 @@ typedef struct HeapJudge
 	int			shares;			/* see heapread_begin */
 	bool		skips;			/* see heapread_begin */
 
-	/*
-	 * With SnapshotAny: the horizon, and the function that decides on a tuple
-	 * whose hint bits do not prove it live.  The page is locked during the
-	 * call.
-	 */
+	/* SnapshotAny: for tuples, on a locked page, not proved live by hints */
 	TransactionId oldest_xmin;
 	HeapVerdict (*decide) (HTSV_Result status, HeapTuple tuple, void *arg);
 	void	   *arg;
@@ -74,8 +116,7 @@ typedef struct HeapJudge
 } HeapJudge;
 
 /*
- * heapjudge_begin begins a scan of the table.  The server chooses blocks,
- * buffer strategy and start block.  The scan uses 'snapshot' if 'parallel' is
+ * heapjudge_begin begins a scan of the table, with 'snapshot' if 'parallel' is
  * NULL.
  */
 extern void heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,

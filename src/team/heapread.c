@@ -4,10 +4,10 @@
  *	  Reads the pages of a heap table in the order of a scan.
  *
  * The server reads a large table into a ring of buffers.  If the table is in
- * the operating system's cache, a scan spends most of its time on system calls,
- * on finding buffers and on changing the buffer mapping.  So this file copies
- * pages from the table's file into private memory (pageread.c), many pages with
- * one system call.  The memory fits in the processor's cache.
+ * the operating system's cache, a scan spends most of its time on system calls
+ * and on the buffer mapping.  So this file copies pages from the table's file
+ * into private memory (pageread.c), many pages with one system call.  The
+ * memory fits in the processor's cache.
  *
  * The copying process holds locks of the buffer mapping.  It stops copying for
  * a while if another process waits for one of these locks.  The server's own
@@ -32,13 +32,9 @@
 
 #include "access/syncscan.h"
 #include "limit/pace.h"
-#include "miscadmin.h"
-#include "pgstat.h"
-#include "storage/bufmgr.h"
-#include "team/heapread.h"
+#include "team/heapjudge.h"
 #include "team/pageread.h"
 #include "util.h"
-#include "utils/rel.h"
 
 /* Number of blocks to copy at a time: they fit in the second-level cache */
 #define BATCH		(PAGEREAD_MOST / 2)
@@ -49,10 +45,7 @@
 /* Maximum number of blocks of a small table: 64 MB; see src/README */
 #define SMALL_TABLE	8192
 
-/*
- * If other processes wait: maximum number of batches without copying.  They
- * have the size of a small table.
- */
+/* Maximum of a pause, in batches, if other processes wait */
 #define LONG_PAUSE	(SMALL_TABLE / BATCH)
 
 /* One read of 7 is timed: a prime, because systems read powers of two ahead */
@@ -77,16 +70,11 @@ struct HeapReader
 	int			next;			/* next page of the batch */
 	int			npinned;		/* copies that heapread_pin replaced */
 	int			pause;			/* batches left to read without copying */
-	int			last_pause;		/* last pause for waiters, in batches; 0 if no
-								 * process waited after that pause */
+	int			last_pause;		/* last pause for waiters, or 0 */
 
 	OpenSegment segment;		/* open segment of the file, if any */
 };
 
-
-/*
- * Blocks
- */
 
 /*
  * Returns the next block, or InvalidBlockNumber after the last block.  The
@@ -138,7 +126,6 @@ has_share(const HeapReader *reader)
 		reader->scan->rs_parallelworkerdata->phsw_chunk_remaining == 0;
 }
 
-/* Fetch the block numbers of the next batch. */
 static void
 fill_batch(HeapReader *reader)
 {
@@ -161,10 +148,6 @@ fill_batch(HeapReader *reader)
 	}
 }
 
-
-/*
- * Pages
- */
 
 /*
  * Returns the buffer of the next page of the scan's stream, or InvalidBuffer
@@ -210,11 +193,11 @@ heapread_begin(HeapScanDesc scan, int shares, bool skips)
 }
 
 /*
- * Begin a pause in copying if the copies of more than half of the last batch
- * were useless, because heapread_pin replaced them.  This happens in a newly
- * loaded table's first scan, which must set hint bits on every page.  Also
- * begin a pause if other processes waited for the last batch's locks.  If
- * processes wait again after this pause, the next is about twice as long.
+ * Begin a pause in copying if heapread_pin replaced more than half of the last
+ * batch's copies, as in the first scan of a newly loaded table, which must set
+ * hint bits on every page.  Also begin a pause if other processes waited for
+ * the last batch's locks.  If processes wait again after this pause, the next
+ * is about twice as long.
  */
 static void
 begin_pause(HeapReader *reader)

@@ -10,14 +10,12 @@
  *
  * The scan judges the whole page before it emits a tuple.  So if a tuple needs
  * a warning or a wait, because another transaction is inserting or deleting it,
- * the server's own scan can process the page instead.  (Most tables have no
- * tuple of this kind, because the build's lock excludes other writers.
- * Exceptions are tables whose writers release their locks before they commit.)
+ * the server's own scan can process the page instead.  (Only tables whose
+ * writers release their locks before they commit have tuples of this kind.)
  *
  * This file itself judges recently dead tuples, and tuples that the build's own
  * transaction inserted or deleted, because judging them needs no waiting.
- * Every page of a table may have tuples of these kinds after a restore in a
- * single transaction, or while a session holds an old snapshot.
+ * After a restore in a single transaction, every page may have such tuples.
  *
  * An index must have entries for recently dead tuples, which some snapshot may
  * still see, but needs none for dead tuples.  The horizon separates these two
@@ -38,22 +36,13 @@
  */
 #include "compat.h"
 
-#include "access/htup_details.h"
-#include "access/tupmacs.h"
-#include "access/xact.h"
-#include "catalog/index.h"
-#include "commands/progress.h"
 #include "debug.h"
 #include "executor/executor.h"
 #include "limit/pace.h"
-#include "miscadmin.h"
-#include "pgstat.h"
 #include "storage/procarray.h"
 #include "team/heapjudge.h"
 #include "team/heapscan.h"
 #include "util.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
 
 /* ScanColumn: a column of the table, with the data for stepping over it. */
 typedef struct ScanColumn
@@ -66,11 +55,10 @@ typedef struct ScanColumn
 } ScanColumn;
 
 /*
- * HeapColumns: a plan to extract an index's values from a tuple.  A slot
- * extracts all columns up to the last needed one; the plan extracts only the
- * index's columns, mostly from known offsets.  The first nfixed columns have
- * fixed lengths, so without NULLs their offsets are known and walk_columns()
- * starts after them.  'columns' ends with the last needed column.
+ * HeapColumns: a plan to extract an index's values from a tuple.  The first
+ * nfixed columns have fixed lengths, so without NULLs their offsets are known
+ * and walk_columns() starts after them.  'columns' ends with the last needed
+ * column.
  */
 typedef struct HeapColumns
 {
@@ -106,10 +94,6 @@ typedef struct HeapScan
 	HeapEmitter *emitters;
 	BlockNumber server_pages;	/* pages that the server's scan read */
 } HeapScan;
-
-/*
- * Columns
- */
 
 /* Compute the offsets of the leading columns of fixed length. */
 static void
@@ -173,8 +157,7 @@ plan_columns(HeapColumns *plan, TupleDesc desc,
 
 /*
  * Extract the values of column 'from', counted from 0, and of all later
- * columns.  'offset' is the offset, in the data, of column 'from' or of the
- * padding before this column.
+ * columns.  'offset' is the end, in the data, of the column before.
  */
 static void
 walk_columns(const HeapColumns *plan, HeapTupleHeader tuple, int from,
@@ -221,8 +204,7 @@ walk_columns(const HeapColumns *plan, HeapTupleHeader tuple, int from,
 
 /*
  * Extract an index's values from a tuple.  Values passed by reference point
- * into the tuple or, if the column was added after the tuple was inserted, into
- * the descriptor.
+ * into the tuple or, if the tuple lacks the column, into the descriptor.
  */
 static inline void
 take_columns(const HeapColumns *plan, HeapTupleHeader tuple,
@@ -251,10 +233,6 @@ take_columns(const HeapColumns *plan, HeapTupleHeader tuple,
 		walk_columns(plan, tuple, from, offset, values, isnull);
 }
 
-
-/*
- * Judging tuples
- */
 
 static bool
 is_own(TransactionId xid)
@@ -292,11 +270,6 @@ decide(HTSV_Result status, HeapTuple tuple, void *arg)
 	return HEAP_ASK_SERVER;		/* the server raises an error */
 }
 
-
-/*
- * Emitting a page
- */
-
 /*
  * Evaluate the predicate and the expressions, through a slot as the server
  * does.  Returns false if the predicate excludes the tuple.
@@ -317,7 +290,6 @@ evaluate(const HeapJudge *judge, HeapEmitter *emitter, OffsetNumber offset,
 	return true;
 }
 
-/* Emit the tuples of the page to one index. */
 static void
 emit_to(const HeapJudge *judge, HeapEmitter *emitter)
 {
@@ -365,9 +337,8 @@ emit_page(HeapScan *hs)
 }
 
 /*
- * Have the server scan the page, once for each index.  The server's scan
- * prepares expressions in its own executor state, and frees them when the scan
- * ends.  So this function sets the expression states of 'hs' aside.
+ * Have the server scan the page, once for each index.  Set the expression
+ * states of 'hs' aside, because the server's scan frees its own at the end.
  */
 static void
 leave_page_to_server(HeapScan *hs)
@@ -408,27 +379,11 @@ scan_pages(HeapScan *hs, bool mvcc)
 }
 
 
-/*
- * The scan
- */
-
 /* This file reads only pages of the server's own heap access method. */
 bool
 heapscan_is_shareable(Relation heap)
 {
 	return heap->rd_tableam == GetHeapamTableAmRoutine();
-}
-
-/*
- * True if this file can scan the table for the index.  In a serializable
- * transaction a scan with an MVCC snapshot must check every tuple for
- * conflicts, so the server does that scan.
- */
-static bool
-can_read_pages(Relation heap, const IndexInfo *index_info)
-{
-	return heapscan_is_shareable(heap) &&
-		!(index_info->ii_Concurrent && IsolationIsSerializable());
 }
 
 static void
@@ -515,10 +470,12 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 			   ParallelTableScanDesc parallel, int shares, Snapshot snapshot,
 			   bool progress)
 {
+	bool		mvcc = targets[0].index_info->ii_Concurrent;
 	HeapScan   *hs;
 	BlockNumber pages;
 
-	if (!can_read_pages(heap, targets[0].index_info))
+	/* a serializable scan of visible tuples must check them for conflicts */
+	if (!heapscan_is_shareable(heap) || (mvcc && IsolationIsSerializable()))
 	{
 		if (ntargets != 1)
 			elog(ERROR, "cannot scan table \"%s\" for several indexes",
@@ -537,11 +494,11 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 	hs->judge.skips = targets[0].damaged != NULL;
 	hs->judge.decide = decide;
 	begin_emitters(hs, targets, ntargets);
-	if (!targets[0].index_info->ii_Concurrent)
+	if (!mvcc)
 		hs->judge.oldest_xmin = GetOldestNonRemovableTransactionId(heap);
 
 	heapjudge_begin(&hs->judge, parallel, snapshot);
-	scan_pages(hs, targets[0].index_info->ii_Concurrent);
+	scan_pages(hs, mvcc);
 	heapjudge_end(&hs->judge);
 	pages = hs->judge.pages;
 	elog(DEBUG2, "ptsort: scanned %u pages of table \"%s\", %u of them by the server's rules, %u as copies",

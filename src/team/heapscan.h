@@ -7,16 +7,14 @@
  * callback for the same tuples, and counts the same live rows.  It raises the
  * same errors and warnings, waits for the same transactions, and sets
  * ii_BrokenHotChain of the IndexInfo in the same cases.  Only the order of the
- * callback calls may differ.  On a heap table heapscan_build() locks each
- * buffer once instead of once per tuple, reads the columns directly from the
- * page, and can serve several indexes with one scan.
+ * callback calls may differ.  On a heap table it can serve several indexes with
+ * one scan.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_HEAPSCAN_H
 #define PTSORT_HEAPSCAN_H
 
-#include "access/relscan.h"
 #include "access/tableam.h"
 #include "nodes/execnodes.h"
 
@@ -35,13 +33,12 @@ typedef struct HeapScanTarget
 
 /*
  * heapscan_build passes the tuples of this process's part of the table to the
- * callback of each target, a page at a time, and counts live rows.  'shares'
- * limits this process's part of a small table (heapread_begin).  If 'parallel'
- * is NULL, heapscan_build scans the whole table with 'snapshot'.  The scan's
- * snapshot is SnapshotAny or, for CONCURRENTLY, a registered MVCC snapshot.  If
- * 'progress' is true, heapscan_build reports the blocks to the progress view.
- * It returns the number of blocks read, or InvalidBlockNumber if the server's
- * own scan read them.
+ * callback of each target, a page at a time.  'shares' limits this process's
+ * part of a small table (heapread_begin).  If 'parallel' is NULL, it scans the
+ * whole table with 'snapshot'.  The scan's snapshot is SnapshotAny or, for
+ * CONCURRENTLY, a registered MVCC snapshot.  If 'progress' is true, it reports
+ * the blocks to the progress view.  It returns the number of blocks read, or
+ * InvalidBlockNumber if the server's own scan read them.
  *
  * Values passed by reference point into the page, or into memory that is valid
  * until the callback returns.
@@ -52,9 +49,9 @@ extern BlockNumber heapscan_build(Relation heap, HeapScanTarget *targets,
 								  bool progress);
 
 /*
- * heapscan_is_shareable returns true if a scan of this table can have more than
- * one target.  If there are several targets, none may have expressions or a
- * predicate, or be built CONCURRENTLY.
+ * heapscan_is_shareable returns true if a scan of this table can have several
+ * targets.  None of these may have expressions or a predicate, or be built
+ * CONCURRENTLY.
  */
 extern bool heapscan_is_shareable(Relation heap);
 

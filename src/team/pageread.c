@@ -5,15 +5,15 @@
  *
  * A copy is current if the page was in no valid buffer while the process read
  * the file.  A page with unwritten changes is in a buffer, and a process must
- * read a page into a buffer before it can change the page.  The server, too,
- * relies on these facts when it reads a page.  To keep the pages out of buffers
- * during the copy, the copying process locks the pages' partitions of the
- * buffer mapping in shared mode, in ascending order, as the server does
- * (BufferAlloc, DropRelationBuffers).  Under these locks no page gets a buffer,
- * and no buffer gets another page.  A page may already have a buffer without
- * contents: another process reads the page now, or failed to read it.  This
- * buffer can become valid during the copy, but not invalid again.  So if it is
- * invalid after the copy, the page was in no valid buffer meanwhile.
+ * read a page into a buffer before it can change the page.  To keep the pages
+ * out of buffers during the copy, the copying process locks the pages'
+ * partitions of the buffer mapping in shared mode, in ascending order, as the
+ * server does (BufferAlloc, DropRelationBuffers).  Under these locks no page
+ * gets a buffer, and no buffer gets another page.  A page may already have a
+ * buffer without contents: another process reads the page now, or failed to
+ * read it.  This buffer can become valid during the copy, but not invalid
+ * again.  So if it is invalid after the copy, the page was in no valid buffer
+ * meanwhile.
  *
  * Other processes need these locks in exclusive mode to read pages into
  * buffers.  So the copying process must not wait for the device while it holds
@@ -32,8 +32,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "storage/buf_internals.h"
-#include "storage/lwlock.h"
 #include "storage/proclist.h"
 #include "team/pageread.h"
 

@@ -34,10 +34,10 @@ typedef struct PageBatch
 
 /*
  * pageread_copy copies the pages of a batch that are in no buffer, and sets the
- * states.  It leaves blocks in other segments than the first block PAGE_UNREAD.
+ * states.  Blocks in other segments than the first block stay PAGE_UNREAD.
  * Returns false if it ended before a page that is not in the system's cache.
- * If 'wait' is true, it first reads such pages into the cache; in this case the
- * batch must consist of consecutive blocks.  The relation must not be in local
+ * If 'wait' is true, it first reads such pages into the cache; then the batch
+ * must consist of consecutive blocks.  The relation must not be in local
  * buffers.
  */
 extern bool pageread_copy(PageBatch *batch, Relation rel, OpenSegment *segment,

@@ -3,10 +3,6 @@
  * parallel.c
  *	  Parallel sorts and index builds of other extensions (ptsort_parallel.h).
  *
- * A team (team.h) does the sort.  Its processes scan a table, call the user's
- * fill callback, or do both.  They scan the table through slots or, to build an
- * index, with heapscan.c.
- *
  * The leader destroys the parallel context and leaves parallel mode before the
  * user reads the stream.  So the user may write to the database and run other
  * parallel queries while reading.  Only the segment stays until
@@ -16,19 +12,10 @@
  */
 #include "compat.h"
 
-#include "access/relscan.h"
-#include "executor/tuptable.h"
-#include "miscadmin.h"
-#include "nodes/pathnodes.h"
 #include "optimizer/pathnode.h"
 #include "team/build.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
 #include "variant/variants.h"
-
-/* Maximum size of PtParallelRequest.arg, which the leader copies for workers */
-#define MAX_ARG_SIZE		((Size) MaxAllocSize)
 
 /*
  * Maximum size of the callbacks' shared memory: more than any machine has, and
@@ -49,7 +36,6 @@ typedef struct Sorter
 #define SORTER_OF(parallel) \
 	((Sorter *) ((char *) (parallel) - offsetof(Sorter, parallel)))
 
-/* Update and return the argument of the callbacks. */
 static PtParallel *
 parallel_of(Team *team)
 {
@@ -68,10 +54,6 @@ parallel_of(Team *team)
 	return parallel;
 }
 
-
-/*
- * Functions of every participant: TeamKind
- */
 
 static PtSort *
 parallel_begin(Team *team, const PtSortOptions *options)
@@ -107,7 +89,7 @@ scan_table(Team *team, PtParallel *parallel)
 	return rows;
 }
 
-/* IndexBuildCallback: pass a tuple to the user's put_index callback. */
+/* IndexBuildCallback */
 static void
 put_index(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 		  bool alive, void *state)
@@ -170,28 +152,7 @@ parallel_shared_init(Team *team, int processes, int slices)
 		ops->shared_init(parallel_of(team), processes, slices);
 }
 
-/* Call the library's exported function, which returns the callbacks. */
-static const PtParallelOps *
-load_callbacks(const char *library, const char *function)
-{
-	PtParallelGetOps get_ops;
-	const PtParallelOps *ops;
-
-	if (library == NULL || function == NULL)
-		elog(ERROR, "request for a parallel sort does not name the function that returns its callbacks");
-	get_ops = (PtParallelGetOps)
-		load_external_function(library, function, true, NULL);
-	ops = get_ops();
-	if (ops == NULL)
-		elog(ERROR, "function \"%s\" in \"%s\" returned no callbacks",
-			 function, library);
-	return ops;
-}
-
-/*
- * Raise an error if the callback is missing or superfluous.  Without this
- * check, a call of a NULL pointer could crash the process after a long scan.
- */
+/* Report a wrong callback before a long scan, not after it. */
 static void
 check_callback(const Team *team, const char *name, bool given, bool required,
 			   bool forbidden)
@@ -202,18 +163,24 @@ check_callback(const Team *team, const char *name, bool given, bool required,
 			 given ? "superfluous" : "missing");
 }
 
-/*
- * Find the callbacks.  The leader also looks them up, to report a wrong name
- * before the launch, and for a sort without workers.
- */
+/* The leader, too, finds the callbacks, to report errors before the launch. */
 static void
 find_callbacks(Sorter *self)
 {
 	Team	   *team = &self->base.team;
-	const PtParallelOps *ops = load_callbacks(team->library, team->function);
 	bool		has_table = self->base.heap != NULL;
 	bool		has_index = self->base.index != NULL;
+	PtParallelGetOps get_ops;
+	const PtParallelOps *ops;
 
+	if (team->library == NULL || team->function == NULL)
+		elog(ERROR, "request for a parallel sort does not name the function that returns its callbacks");
+	get_ops = (PtParallelGetOps)
+		load_external_function(team->library, team->function, true, NULL);
+	ops = get_ops();
+	if (ops == NULL)
+		elog(ERROR, "function \"%s\" in \"%s\" returned no callbacks",
+			 team->function, team->library);
 	check_callback(team, "begin", ops->begin != NULL, true, false);
 	check_callback(team, "fill", ops->fill != NULL, !has_table, false);
 	check_callback(team, "put", ops->put != NULL, false,
@@ -244,12 +211,6 @@ static const TeamKind parallel_kind = {
 	.enter_phase = build_enter_phase
 };
 
-
-/*
- * Leader
- */
-
-/* Raise an error if a number in the request is out of range. */
 static void
 check_numbers(const PtParallelRequest *request)
 {
@@ -264,15 +225,14 @@ check_numbers(const PtParallelRequest *request)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("budget of parallel sort must not be negative"),
 				 errdetail("It is " INT64_FORMAT ".", request->budget)));
-	if (request->arg_size > MAX_ARG_SIZE)
+	if (request->arg_size > MaxAllocSize)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("argument of parallel sort cannot have %zu bytes",
 						request->arg_size),
-				 errdetail("The maximum is %zu bytes.", MAX_ARG_SIZE)));
+				 errdetail("The maximum is %zu bytes.", (Size) MaxAllocSize)));
 }
 
-/* Raise an error if the request is invalid. */
 static void
 check_request(const PtParallelRequest *request)
 {
@@ -320,10 +280,9 @@ make_sorter(const PtParallelRequest *request)
 
 /*
  * A hook forbids parallel work by setting rel_parallel_workers to 0.  Citus
- * forbids it for columnar tables, because their access method cannot scan in
- * parallel.  In the server the hook's value overrides the table's own option,
- * so this function does not pass the option to the hook.  This function makes
- * the same planner data structures as plan_create_index_workers().
+ * forbids it for columnar tables.  In the server the hook's value overrides the
+ * table's own option, so this function does not pass the option to the hook.
+ * It makes the planner data structures of plan_create_index_workers().
  */
 bool
 parallel_is_forbidden(Relation table)
@@ -386,7 +345,6 @@ parallel_run(const PtParallelRequest *request)
 	return &self->parallel;
 }
 
-/* Make the result of parallel_end, in the current memory context. */
 static PtParallelResult *
 make_result(const Team *team)
 {
@@ -431,14 +389,4 @@ parallel_end(PtParallel *parallel)
 }
 
 
-/*
- * Worker
- */
-
-void
-ptsort_parallel_main(dsm_segment *segment, shm_toc *toc)
-{
-	Sorter		self = {.base.team.kind = &parallel_kind};
-
-	team_serve(&self.base.team, segment, toc);
-}
+TEAM_WORKER_MAIN(ptsort_parallel_main, Sorter, parallel_kind);

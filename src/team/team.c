@@ -10,21 +10,15 @@
  */
 #include "compat.h"
 
-#include "access/parallel.h"
-#include "access/xact.h"
 #include "debug.h"
-#include "miscadmin.h"
 #include "model/left.h"
-#include "pgstat.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
 #include "stamp.h"
 #include "tcop/tcopprot.h"
 #include "team/team.h"
 #include "util.h"
-#include "utils/backend_status.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 /*
  * TeamPiece: the pieces of the segment.  Each piece's number is its key in the
@@ -58,7 +52,6 @@ typedef struct TeamShared
 	uint64		query_id;
 } TeamShared;
 
-/* Returns the number of tuples that the participants put. */
 static int64
 count_put(const Team *team)
 {
@@ -83,7 +76,7 @@ enter_phase(Team *team, TeamPhase phase)
 		work_enter((WorkPhase) phase);
 }
 
-/* End this process's pauses, in the leader before it adds workers' counts. */
+/* Call this in the leader before it adds workers' counts. */
 static void
 end_pace(Team *team)
 {
@@ -96,11 +89,6 @@ end_pace(Team *team)
 	team->pace = NULL;
 }
 
-/*
- * Leader: start
- */
-
-/* Returns the number of slices for the given number of processes. */
 static int
 count_slices(const Team *team, int processes)
 {
@@ -111,7 +99,7 @@ count_slices(const Team *team, int processes)
 	return shared_slices(processes);
 }
 
-/* Piece: a piece of the segment; it contains zeros if 'content' is NULL. */
+/* Piece: a piece of the segment; zeros if 'content' is NULL. */
 typedef struct Piece
 {
 	Size		size;
@@ -143,7 +131,6 @@ create_segment(Team *team, const Piece *pieces)
 	return pcxt->seg != NULL;
 }
 
-/* Set the pointers to the state that all processes share. */
 static void
 find_shared(Team *team)
 {
@@ -177,13 +164,6 @@ fill_segment(Team *team, const Piece *pieces)
 									  team->snapshot);
 	if (team->stored == NULL)
 		shared_init(team->sort_shared, team->processes, team->segment);
-}
-
-static void
-init_shared(Team *team)
-{
-	team->kind->shared_init(team, team->processes,
-							count_slices(team, team->processes));
 }
 
 static void
@@ -237,7 +217,7 @@ launch(Team *team)
 		return false;
 	prepare(team);
 	fill_segment(team, pieces);
-	init_shared(team);
+	team->kind->shared_init(team, processes, count_slices(team, processes));
 
 	fault_point("build: before launch");
 	LaunchParallelWorkers(team->pcxt);
@@ -256,29 +236,28 @@ launch(Team *team)
 static void
 stay_alone(Team *team)
 {
+	int			slices = count_slices(team, 1);
 	Size		size;
 
 	team->toc = NULL;
 	team->shared = NULL;		/* it was in the segment */
 	team->slots = team->slot = palloc0(sizeof(TeamSlot));
-	team->processes = 1;
-	team->participants = 1;
+	team->processes = team->participants = 1;
 	team->launched = 0;
 	team->leader_rests = false;
 	team->scan = NULL;
 	team->sort_shared = team->stored;
 	prepare(team);
-	size = team->kind->shared_size(team, 1, count_slices(team, 1));
+	size = team->kind->shared_size(team, 1, slices);
 	team->shared = size == 0 ? NULL :
 		palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	init_shared(team);
+	team->kind->shared_init(team, 1, slices);
 }
 
 /*
  * Returns the number of workers to plan for.  The planned participants divide
  * the budget, so this function, and not only the launch, applies the server's
- * limits.  Returns 0 if workers are impossible: inside other parallel work,
- * without a postmaster, and for tables in local buffers.
+ * limits.
  */
 static int
 plan_workers(const Team *team, int workers)
@@ -346,17 +325,12 @@ team_leave(Team *team)
 
 
 /*
- * Every participant
- */
-
-/*
- * Returns the budget, in bytes, of a sort in the role 'role'.  Sorts that run
- * at the same time have equal shares.  Each process that puts tuples has one
- * or more WORKER sorts; each process that may read slices has one SLICE or
- * SLICE_LEADER sort.  (A worker divides the team's budget by the number of
- * planned processes, because it does not know how many workers started.)  A
+ * Sorts that run at the same time have equal shares of the budget.  Each
+ * process that puts tuples has one or more WORKER sorts; each process that may
+ * read slices has one SLICE or SLICE_LEADER sort.  (A worker divides by the
+ * number of planned processes, because it does not know how many started.)  A
  * SERIAL sort is alone, and a LEADER sort begins after the sorts that wrote
- * the runs, so both roles have the whole budget.
+ * the runs.
  */
 static int64
 share_of_budget(const Team *team, PtSortRole role)
@@ -370,8 +344,7 @@ share_of_budget(const Team *team, PtSortRole role)
 
 /*
  * Raise an error if the user's begin callback did not begin a sort with the
- * given options.  Without this check, the team could wait forever for the
- * sort's runs or plan, or read nothing.
+ * given options: the team could wait forever for its runs or plan.
  */
 static void
 check_sort(const PtSort *sort, const PtSortOptions *options)
@@ -430,13 +403,9 @@ fill(Team *team)
 	fault_point("build: before scan");
 	INSTR_TIME_SET_CURRENT(start);
 	team->kind->fill(team);
-
-	/*
-	 * fill_ms excludes the time in which the sort sorted and wrote runs: the
-	 * sort's own statistics include that time.
-	 */
 	sort_stats(team->sort, &sorted);
 	slot->put = sorted.tuples;
+	/* the sort's own statistics have the time in which it wrote runs */
 	slot->stats.fill_ms = pt_ms_since(start) - sorted.sort_ms - sorted.run_ms -
 		team->others_ms;
 	fault_point("build: after scan");
@@ -482,8 +451,7 @@ add_sort_stats(PtSortStats *sum, const PtSortStats *stats)
 /*
  * Add to the slot the statistics of the sorts that wrote the stored runs.  The
  * sort of process number i counts for participant i or, if there is no
- * participant i, for the leader.  No participant announces counts, so the
- * leader counts all tuples as its own.
+ * participant i, for the leader, who counts all tuples as its own.
  */
 static void
 count_stored(Team *team)
@@ -529,32 +497,21 @@ team_sort(Team *team, int workers)
 	collect(team);
 }
 
-/*
- * Add to the slot the statistics of the sort that this process read, and the
- * collation for which the sort failed, if any.  A team with a SERIAL sort reads
- * the same sort that received the tuples, so this sort's statistics replace the
- * statistics in the slot.
- */
-static void
-count_reading(Team *team)
+void
+team_end_reading(Team *team)
 {
 	PtSortStats *stats = &team->slot->stats.sort;
 	PtSortStats merge;
 
+	team->slot->read = team->sort->returned;
 	if (!OidIsValid(team->slot->contradicted))
 		team->slot->contradicted = sort_contradicted(team->sort);
 	sort_stats(team->sort, &merge);
 	stats->comparisons += merge.comparisons;
 	stats->peak_memory = Max(stats->peak_memory, merge.peak_memory);
+	/* a SERIAL sort also received the tuples */
 	if (team->sort_shared == NULL)
 		*stats = merge;
-}
-
-void
-team_end_reading(Team *team)
-{
-	team->slot->read = team->sort->returned;
-	count_reading(team);
 	sort_end(team->sort);
 }
 
@@ -572,10 +529,6 @@ team_read(Team *team)
 	team_end_reading(team);
 }
 
-
-/*
- * Leader: the end
- */
 
 void
 team_wait(Team *team)
@@ -622,12 +575,7 @@ team_finish(Team *team)
 	}
 }
 
-
-/*
- * Worker
- */
-
-/* Fill in the team from the segment. */
+/* Worker: fill in the team from the segment. */
 static void
 join(Team *team, dsm_segment *segment, shm_toc *toc)
 {

@@ -3,11 +3,10 @@
  * team.h
  *	  The processes that sort together, and what they share.
  *
- * A team does every parallel sort: an index build (btbuild.c and, for other
- * extensions, build.c), a copy of a table (tablecopy.c), or a sort of another
- * extension (parallel.c).  Each of these uses is a kind of team.  A team has a
- * leader and possibly workers.  All these processes are participants, and go
- * through the same phases:
+ * A team does every parallel sort: an index build (btbuild.c, gistbuild.c), a
+ * copy of a table (tablecopy.c), or what another extension asks for
+ * (parallel.c).  Each of these uses is a kind of team.  A team has a leader and
+ * possibly workers.  All these participants go through the same phases:
  *
  *		leader						worker
  *		team_sort					team_serve
@@ -34,7 +33,6 @@
 #include "compat.h"
 
 #include "access/tableam.h"
-#include "executor/instrument.h"
 #include "limit/pace.h"
 #include "order/sortextras.h"
 #include "ptsort_parallel.h"
@@ -46,28 +44,22 @@ typedef struct Team Team;
 /* TeamPhase: what a participant is about to do. */
 typedef enum TeamPhase
 {
-	/* put its tuples into a sort */
-	TEAM_FILLS = WORK_SCAN,
-	/* sort its tuples, or wait for all runs */
-	TEAM_SORTS = WORK_SORT,
-	/* read slices or, in the leader, the stream */
-	TEAM_READS = WORK_WRITE
+	TEAM_FILLS = WORK_SCAN,		/* put its tuples into a sort */
+	TEAM_SORTS = WORK_SORT,		/* sort them, or wait for all runs */
+	TEAM_READS = WORK_WRITE		/* read slices or, in the leader, the stream */
 } TeamPhase;
 
 /* TeamKind: what a team does in each of its processes. */
 typedef struct TeamKind
 {
-	/*
-	 * In a worker: open opens the relations of the team and sets
-	 * team->slices; close closes the relations at the end.
-	 */
+	/* In a worker: open the relations and set team->slices; close them. */
 	void		(*open) (Team *team);
 	void		(*close) (Team *team);
 
 	/*
-	 * Optional, in the leader: team.c calls prepare with the number of
-	 * processes, including the leader, before the launch, and again with 1 if
-	 * no worker starts.  prepare may still change 'info' and 'sorts'.
+	 * Optional, in the leader: prepare for this number of processes before
+	 * the launch, and again for 1 process if no worker starts.  May still
+	 * change 'info' and 'sorts'.
 	 */
 	void		(*prepare) (Team *team, int processes);
 
@@ -80,11 +72,7 @@ typedef struct TeamKind
 	 */
 	void		(*fill) (Team *team);
 
-	/*
-	 * Optional: if kind->fill also puts tuples into other sorts, perform and
-	 * end these sorts.  team.c calls perform_others before it performs
-	 * team->sort.
-	 */
+	/* Optional: perform and end other sorts into which fill puts tuples. */
 	void		(*perform_others) (Team *team);
 
 	/*
@@ -93,26 +81,19 @@ typedef struct TeamKind
 	 */
 	void		(*read) (Team *team);
 
-	/*
-	 * In the leader, before the launch: shared_size returns the size of the
-	 * kind's shared memory in bytes, or 0; shared_init fills in the memory.
-	 */
+	/* In the leader, before the launch: the kind's shared memory, if any */
 	Size		(*shared_size) (Team *team, int processes, int slices);
 	void		(*shared_init) (Team *team, int processes, int slices);
 
-	/*
-	 * Optional: team.c calls enter_phase when a phase begins.  When the
-	 * leader begins to read, the counts of all participants are complete.
-	 */
+	/* Optional.  When the leader begins to read, all counts are complete. */
 	void		(*enter_phase) (Team *team, TeamPhase phase);
 } TeamKind;
 
 /*
  * TeamSlot: counts and statistics of one participant, which writes them without
  * a lock.  The first three fields are complete before the participant announces
- * its runs, so the leader may read them after team_sort.  All other fields are
- * complete when the process ends, so the leader may read them after team_wait,
- * and stats.wal_bytes after team_finish.
+ * its runs, so the leader may read them after team_sort, all others after
+ * team_wait, and stats.wal_bytes after team_finish.
  */
 typedef struct TeamSlot
 {
@@ -132,10 +113,9 @@ typedef struct TeamSlot
 
 /*
  * Team: one process's view of the team.  In the leader the caller zeroes the
- * Team and sets the fields that precede 'participants'.  In a worker the caller
- * zeroes the Team and sets only 'kind'.  team_serve copies the fields up to
- * 'expected' from the segment.  kind->open may set 'slices', 'sorts' and
- * 'stored'.
+ * Team and sets the fields that precede 'participants'.  In a worker team_serve
+ * copies the fields up to 'expected' from the segment, and kind->open may set
+ * 'slices', 'sorts' and 'stored'.
  */
 struct Team
 {
@@ -202,24 +182,21 @@ struct Team
 extern void team_sort(Team *team, int workers);
 
 /*
- * team_read calls kind->read, which reads slices until none is left, or the
- * whole stream.  Then team_read adds the sort's statistics to the participant's
- * slot and ends the sort.  team_end_reading only adds the statistics and ends
- * the sort, after the caller read the stream.
+ * team_read calls kind->read, adds the sort's statistics to the participant's
+ * slot and ends the sort.  team_end_reading does so after the caller read the
+ * stream.
  */
 extern void team_read(Team *team);
 extern void team_end_reading(Team *team);
 
-/* Leader: team_wait waits for the end of all workers. */
-extern void team_wait(Team *team);
-
 /*
- * Leader, after team_wait: team_contradicted returns the collation for which a
- * participant's sort failed, or InvalidOid.  team_check_read raises an error,
- * with 'name' in its message, unless the participants read all tuples that they
- * put.  team_finish adds the WAL and buffer usage of the workers to the
- * leader's.
+ * Leader: team_wait waits for the end of all workers.  Afterwards,
+ * team_contradicted returns the collation for which a participant's sort
+ * failed, or InvalidOid.  team_check_read raises an error, with 'name' in its
+ * message, unless the participants read all tuples that they put.  team_finish
+ * adds the WAL and buffer usage of the workers to the leader's.
  */
+extern void team_wait(Team *team);
 extern Oid	team_contradicted(const Team *team);
 extern void team_check_read(const Team *team, const char *name);
 extern void team_finish(Team *team);
@@ -233,9 +210,19 @@ extern void team_end_parallel(Team *team);
 extern void team_leave(Team *team);
 
 /*
- * Worker: team_serve does the work of a worker, in its own memory context.  The
- * caller zeroes 'team' and sets only team->kind.
+ * TEAM_WORKER_MAIN defines Team.worker_main of a kind.  A State begins with a
+ * Team.  team_serve does the work of a worker, in its own memory context.
  */
+#define TEAM_WORKER_MAIN(name, State, its_kind) \
+	extern PGDLLEXPORT void name(dsm_segment *segment, shm_toc *toc); \
+	void name(dsm_segment *segment, shm_toc *toc) \
+	{ \
+		State		self = {0}; \
+		((Team *) &self)->kind = &its_kind; \
+		team_serve((Team *) &self, segment, toc); \
+	} \
+	extern void name(dsm_segment *segment, shm_toc *toc)
+
 extern void team_serve(Team *team, dsm_segment *segment, shm_toc *toc);
 
 /*

@@ -9,10 +9,7 @@
 
 #include "catalog/pg_am_d.h"
 #include "key/key.h"
-#include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 #include "write/buildreport.h"
 
 bool		ptsort_log_build = false;
@@ -37,18 +34,15 @@ buildreport_count(const Team *team)
 static const char *
 describe_key(Relation index)
 {
-	PtSortKey  *key;
-	int			nwords;
+	const PtSortKey *key;
 
 	if (index->rd_rel->relam == GIST_AM_OID)
 		return "GiST";
 	key = key_index(index);
-	nwords = key->nwords;
-	if (nwords == 0)
+	if (key->nwords == 0)
 		return "keys compared";
-	return psprintf("keys %s, %d %s",
-					key->exact ? "exact" : "prefix",
-					nwords, nwords == 1 ? "word" : "words");
+	return psprintf("keys %s, %d %s", key->exact ? "exact" : "prefix",
+					key->nwords, key->nwords == 1 ? "word" : "words");
 }
 
 const char *
@@ -62,9 +56,21 @@ buildreport_describe(const Team *team, const char *source, Relation index)
 }
 
 void
-buildreport_end(const Team *team, Relation index, double tuples,
-				double elapsed_ms)
+buildreport_start(const Build *build, const char *source, const char *scan)
 {
+	if (message_level_is_interesting(buildreport_log_level()))
+		ereport(buildreport_log_level(),
+				(errmsg("ptsort: building index \"%s\": %s%s",
+						RelationGetRelationName(build->index),
+						buildreport_describe(&build->team, source,
+											 build->index), scan)));
+}
+
+IndexBuildResult *
+buildreport_end(const Build *build, bool scanned_before, double elapsed_ms)
+{
+	const Team *team = &build->team;
+	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
 	int64		runs = 0;
 	int64		temp_bytes = 0;
 
@@ -75,9 +81,15 @@ buildreport_end(const Team *team, Relation index, double tuples,
 	}
 	ereport(buildreport_log_level(),
 			(errmsg("ptsort: built index \"%s\": %s, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
-					RelationGetRelationName(index), buildreport_count(team),
-					tuples, elapsed_ms, (long long) runs,
+					RelationGetRelationName(build->index),
+					buildreport_count(team), build->index_tuples, elapsed_ms,
+					(long long) runs,
 					(long long) (temp_bytes + 1023) / 1024)));
+	buildreport_publish(BUILD_REPORT_BUILD, build->index, team,
+						scanned_before);
+	result->heap_tuples = build->heap_tuples;
+	result->index_tuples = build->index_tuples;
+	return result;
 }
 
 static void

@@ -9,10 +9,7 @@
 #ifndef PTSORT_BUILDREPORT_H
 #define PTSORT_BUILDREPORT_H
 
-#include "team/team.h"
-
-/* Number of tuples that a participant reads between two progress reports. */
-#define BUILDREPORT_STEP	1024
+#include "team/build.h"
 
 /* BuildReport: what the participants of a build or a copy did. */
 typedef struct BuildReport
@@ -37,16 +34,13 @@ typedef enum BuildReportKind
 /*
  * ptsort.log_build: if true, the start line, the end line and the line about a
  * build that ptsort leaves to the server go to the server's log only.  If
- * false, these lines have level DEBUG1.
+ * false, these lines have level DEBUG1.  buildreport_log_level returns their
+ * elevel.
  */
 extern bool ptsort_log_build;
-
-/* buildreport_log_level returns the elevel that ptsort.log_build sets. */
 extern int	buildreport_log_level(void);
 
-/*
- * buildreport_count returns the number of participants as text for a log line.
- */
+/* buildreport_count returns the number of participants for a log line. */
 extern const char *buildreport_count(const Team *team);
 
 /*
@@ -58,9 +52,16 @@ extern const char *buildreport_count(const Team *team);
 extern const char *buildreport_describe(const Team *team, const char *source,
 										Relation index);
 
-/* buildreport_end logs the end line of a build of 'tuples' index tuples. */
-extern void buildreport_end(const Team *team, Relation index, double tuples,
-							double elapsed_ms);
+/*
+ * buildreport_start logs the start line of an index build: a description, and
+ * 'scan'.  buildreport_end, after team_finish, logs the end line, publishes the
+ * report, and returns the ambuild's result, in the current memory context.
+ */
+extern void buildreport_start(const Build *build, const char *source,
+							  const char *scan);
+extern IndexBuildResult *buildreport_end(const Build *build,
+										 bool scanned_before,
+										 double elapsed_ms);
 
 /*
  * buildreport_publish replaces the session's last report of kind 'kind' with a
@@ -70,15 +71,13 @@ extern void buildreport_publish(BuildReportKind kind, Relation index,
 								const Team *team, bool scanned_before);
 
 /*
- * buildreport_last returns the session's last report of kind 'kind', or NULL if
- * there is none.  The report is valid until the next report.  If SET ROLE or
- * SET SESSION AUTHORIZATION changed the user after the report, buildreport_last
- * returns NULL, so that users of a pooled connection cannot read names and
- * sizes of each other's tables.
+ * buildreport_last returns the session's last report of kind 'kind', or NULL.
+ * It is valid until the next report.  If SET ROLE or SET SESSION AUTHORIZATION
+ * changed the user after the report, buildreport_last returns NULL, so that
+ * users of a pooled connection cannot read names and sizes of each other's
+ * tables.  buildreport_forget drops all reports, for DISCARD ALL.
  */
 extern const BuildReport *buildreport_last(BuildReportKind kind);
-
-/* buildreport_forget drops all reports, for DISCARD ALL. */
 extern void buildreport_forget(void);
 
 #endif							/* PTSORT_BUILDREPORT_H */

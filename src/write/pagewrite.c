@@ -13,9 +13,7 @@
  * end.  If a checkpoint began after the first page was logged, pagewrite_sync()
  * syncs the file itself: that checkpoint did not sync it, and recovery from
  * that checkpoint does not replay earlier WAL.  If the server skips WAL
- * (wal_level = minimal), commit syncs the file.  If a checkpoint began after a
- * batch's WAL record and before the write of the batch's pages,
- * log_and_write_pages() logs and writes these pages again.
+ * (wal_level = minimal), commit syncs the file.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,20 +26,17 @@
 #include "common/file_utils.h"	/* pg_pwritev_with_retry() since 16 */
 #include "debug.h"
 #include "limit/pace.h"
-#include "pgstat.h"
 #include "port/pg_iovec.h"
 #include "storage/indexfsm.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
-#include "utils/memutils.h"
 #include "write/pagewrite.h"
 
 /*
  * The chunks of all participants together have at most 1/CHUNK_PART of the
  * blocks still to come, because participants that end early leave blocks
- * unused.  The chunks also have at most 1/CHUNK_PART of the blocks that
- * participants already took, because an estimate of the blocks still to come
- * may be wrong if it is based on a few leaves.
+ * unused, and at most 1/CHUNK_PART of the blocks already taken, because an
+ * estimate based on a few leaves may be wrong.
  */
 #define CHUNK_PART		16
 #define MAX_CHUNK		(2 * PAGEWRITE_BATCH)
@@ -208,7 +203,6 @@ pagewrite_page(PageWriter *writer, Page page, BlockNumber blkno)
 		pagewrite_flush(writer);
 }
 
-/* Close the open segment, if there is one: see segment_close. */
 static void
 close_segment(PageWriter *writer)
 {
@@ -228,10 +222,9 @@ pagewrite_end(PageWriter *writer)
 
 /*
  * Write pages to consecutive blocks of one segment with one system call.
- * Before 17, the server's storage manager writes one block per call.  These
- * calls are slow, because each takes the file's lock and several participants
- * write the file.  So before 17, ptsort opens the segments itself, one at a
- * time.
+ * Before 17, the server's storage manager writes one block per call, and each
+ * call takes the file's lock.  So before 17, ptsort opens the segments itself,
+ * one at a time.
  */
 #ifdef PT_SMGR_WRITES_VECTORS
 static void
@@ -337,18 +330,15 @@ write_pages(PageWriter *writer)
 
 /*
  * Log the pages and write them.  Do both again if a checkpoint moved the redo
- * pointer past the pages' WAL record before the pages were in the file.
- *
- * A base backup that starts with that checkpoint may copy the file before the
- * write, and recovery from the backup does not replay that record.  It replays
- * the second record, which is after the redo pointer.  A checkpoint that begins
- * after the loop's comparison also begins after the write, so a backup that
- * starts with this checkpoint copies the written pages.
+ * pointer past the pages' WAL record before the pages were in the file: a base
+ * backup that starts with that checkpoint may copy the file before the write,
+ * and recovery from the backup replays only the second record.  A checkpoint
+ * that begins after the loop's comparison also begins after the write, so a
+ * backup that starts with this checkpoint copies the written pages.
  *
  * DELAY_CHKPT_START would make the checkpoint wait instead.  But a checkpoint
- * waits for virtual transactions, and does not notice if a transaction clears
- * the flag and soon sets it again.  If a participant set the flag for batch
- * after batch, the checkpoint would wait until the load ends.
+ * does not notice if a transaction clears the flag and soon sets it again, so
+ * it would wait until the load ends.
  *
  * GetRedoRecPtr() reads a copy of the redo pointer, and the checkpointer sets
  * the copy a moment after the pointer.  This delay does no harm: a backup
@@ -453,10 +443,15 @@ int64
 pagewrite_report(PageWriter *writer)
 {
 	int64		added = writer->tuples - writer->reported;
+	int64		all = (int64)
+		pg_atomic_add_fetch_u64(&writer->shared->tuples, added);
 
 	writer->reported = writer->tuples;
 	work_count(WORK_READ, added);
-	return (int64) pg_atomic_add_fetch_u64(&writer->shared->tuples, added);
+	CHECK_FOR_INTERRUPTS();
+	if (writer->reports)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, all);
+	return all;
 }
 
 void

@@ -3,10 +3,8 @@
  * pagewrite.h
  *	  Writes the finished pages of a new index file: blocks, WAL, durability.
  *
- * One or several participants write to the same file.  Each has a PageWriter,
- * and they share a PageFileShared, which may be in dynamic shared memory.
- * Participants log pages in batches and write them without locks, bypassing
- * shared buffers.
+ * One or several participants write to the same file.  Participants log pages
+ * in batches and write them without locks, bypassing shared buffers.
  *
  * Blocks.  A sole participant uses one block after another and extends the file
  * as it writes, as the server does; no block is left over.  Several
@@ -23,30 +21,27 @@
  * that holds the extension lock completes a segment before it begins the next
  * one.
  *
- * A chunk is a fraction of the blocks still to come, so chunks shrink to one
- * block towards the end.  To estimate the blocks still to come, participants
- * use the leaves that they filled and the number of tuples not loaded yet.  The
- * file grows ahead only by the blocks that the fullest possible leaves would
- * take.  pagewrite_take_over() makes the leader the only writer and gives it
- * the left-over blocks.  Upper levels use these blocks first.  The leader turns
- * the rest, rarely more than a few blocks, into deleted pages in the free space
- * map.
+ * A chunk is a fraction of the blocks still to come, as the caller estimates
+ * them, so chunks shrink to one block towards the end.  The file grows ahead
+ * only by the blocks that the fullest possible leaves would take.  At the end
+ * the leader becomes the only writer, with the left-over blocks.  Upper levels
+ * use these blocks first.  The leader turns the rest, rarely more than a few
+ * blocks, into deleted pages in the free space map.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_PAGEWRITE_H
 #define PTSORT_PAGEWRITE_H
 
-#include "access/xlogdefs.h"
 #include "model/space.h"
 #include "port/atomics.h"
 #include "segment.h"
-#include "storage/block.h"
-#include "storage/bufpage.h"
-#include "utils/rel.h"
 
 /* Number of pages that a writer logs and writes at a time. */
 #define PAGEWRITE_BATCH	32
+
+/* Number of tuples that a participant reads between two progress reports. */
+#define PAGEWRITE_STEP	1024
 
 /* Bytes of WAL that each participant may write after another one's look */
 #define PAGEWRITE_WAL	((Size) PAGEWRITE_BATCH * BLCKSZ)
@@ -78,8 +73,7 @@ typedef struct PageWriter
 	Relation	index;
 	PageFileShared *shared;
 	MemoryContext cxt;			/* contains the page buffers */
-	bool		alone;			/* true for the only writer, which extends the
-								 * file block by block */
+	bool		alone;			/* the only writer, which extends the file */
 	BlockNumber eof;			/* only writer: size of the file in blocks */
 	PageChunk	chunk;			/* this writer's unused blocks */
 	BlockNumber to_come;		/* estimate by the caller: blocks that all
@@ -92,11 +86,12 @@ typedef struct PageWriter
 	int			npages;			/* finished pages that are not written yet */
 	Page		pages[PAGEWRITE_BATCH];
 	BlockNumber blknos[PAGEWRITE_BATCH];
-	Page		free;			/* list of free page buffers; each begins with
-								 * the address of the next one */
+	Page		free;			/* list of free page buffers, linked at their
+								 * beginnings */
 	OpenSegment segment;		/* open segment of the file; used before 17 */
 	Size		guard;			/* free space that the writer took */
 	int64		pages_written;
+	bool		reports;		/* true in the leader of an index build */
 	int64		tuples;			/* tuples on its pages, counted by the caller */
 	int64		reported;		/* part of 'tuples' already reported */
 } PageWriter;
@@ -111,14 +106,11 @@ extern void pagewrite_init_shared(PageFileShared *shared, Relation rel,
 
 /*
  * pagewrite_begin sets up a writer with buffers in the current memory context.
+ * pagewrite_end closes the file, even if the build starts over, and returns the
+ * number of pages that this writer wrote.
  */
 extern void pagewrite_begin(PageWriter *writer, PageFileShared *shared,
 							Relation index);
-
-/*
- * pagewrite_end closes the file; call it even if the build starts over.
- * Returns the number of pages that this writer wrote.
- */
 extern int64 pagewrite_end(PageWriter *writer);
 
 /* Get a page buffer, with undefined contents; release an unwritten buffer. */
@@ -140,9 +132,10 @@ extern BlockNumber pagewrite_get_block(PageWriter *writer);
 
 /*
  * pagewrite_page takes ownership of a finished page and writes it to block
- * 'blkno', now or later.
+ * 'blkno', at the latest in pagewrite_flush.
  */
 extern void pagewrite_page(PageWriter *writer, Page page, BlockNumber blkno);
+extern void pagewrite_flush(PageWriter *writer);
 
 /*
  * pagewrite_extend extends the file from writer->eof to 'end' blocks.  No other
@@ -152,18 +145,16 @@ extern void pagewrite_extend(PageWriter *writer, BlockNumber end);
 
 /*
  * pagewrite_report adds the writer's unreported tuples to the count of all
- * participants' tuples, and returns that count.
+ * participants' tuples, and returns that count.  It checks for interrupts, and
+ * sets the number of loaded tuples in the progress view if writer->reports.
  */
 extern int64 pagewrite_report(PageWriter *writer);
 
-/* pagewrite_flush logs and writes the pages that pagewrite_page() collected. */
-extern void pagewrite_flush(PageWriter *writer);
-
 /*
- * pagewrite_take_over makes 'writer' the only writer.  After all other writers
- * ended, call it with the left-over chunks.  pagewrite_get_block() then uses
- * these chunks first.  pagewrite_take_over sorts 'chunks'.  This array must
- * outlive the writer and have room for one more chunk.
+ * After all other writers ended, pagewrite_take_over makes 'writer' the only
+ * one.  pagewrite_get_block() then uses the left-over chunks first.  The array,
+ * which pagewrite_take_over sorts, must outlive the writer and have room for
+ * one more chunk.
  */
 extern void pagewrite_take_over(PageWriter *writer, PageChunk *chunks,
 								int nchunks);

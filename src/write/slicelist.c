@@ -10,14 +10,14 @@
  */
 #include "compat.h"
 
-#include "tape/tapefile.h"
 #include "write/slicelist.h"
 
 struct SliceList
 {
 	TapeFile   *file;
+	bool		writes;
 	int64		next;			/* offset of the block after the buffer's */
-	Size		used;			/* bytes of the buffer written or read */
+	Size		used;			/* bytes of the buffer filled or read */
 	char		buffer[BLCKSZ];
 };
 
@@ -29,66 +29,47 @@ slicelist_open(SharedFileSet *fileset, int slice, bool create)
 
 	snprintf(name, sizeof(name), "ptsort.links.%d", slice);
 	list->file = tapefile_open(fileset, name, create);
+	list->writes = create;
 	list->next = 0;
 	list->used = create ? 0 : BLCKSZ;
 	return list;
 }
 
-/* Write the buffer, whose unused rest becomes zero bytes of the list. */
+/* Write the buffer, or read the next block into it. */
 static void
-write_block(SliceList *list)
+next_block(SliceList *list)
 {
-	memset(list->buffer + list->used, 0, BLCKSZ - list->used);
-	tapefile_write(list->file, list->buffer, BLCKSZ, list->next);
+	if (list->writes)
+		tapefile_write(list->file, list->buffer, BLCKSZ, list->next);
+	else
+		tapefile_read(list->file, list->buffer, BLCKSZ, list->next);
 	list->next += BLCKSZ;
 	list->used = 0;
 }
 
+/* Copy 'size' bytes from 'data' to the list, or from the list to 'data'. */
 static void
-append(SliceList *list, const void *data, Size size)
+transfer(SliceList *list, void *data, Size size)
 {
-	const char *source = data;
-
-	while (size > 0)
+	for (Size done = 0, now; done < size; done += now)
 	{
-		Size		now = Min(size, BLCKSZ - list->used);
-
-		memcpy(list->buffer + list->used, source, now);
-		list->used += now;
-		source += now;
-		size -= now;
-		if (list->used == BLCKSZ)
-			write_block(list);
-	}
-}
-
-static void
-read_next(SliceList *list, void *data, Size size)
-{
-	char	   *target = data;
-
-	while (size > 0)
-	{
-		Size		now;
+		char	   *here = (char *) data + done;
 
 		if (list->used == BLCKSZ)
-		{
-			tapefile_read(list->file, list->buffer, BLCKSZ, list->next);
-			list->next += BLCKSZ;
-			list->used = 0;
-		}
-		now = Min(size, BLCKSZ - list->used);
-		memcpy(target, list->buffer + list->used, now);
+			next_block(list);
+		now = Min(size - done, BLCKSZ - list->used);
+		if (list->writes)
+			memcpy(list->buffer + list->used, here, now);
+		else
+			memcpy(here, list->buffer + list->used, now);
 		list->used += now;
-		target += now;
-		size -= now;
 	}
 }
 
 void
 slicelist_append(SliceList *list, IndexTuple downlink)
 {
-	append(list, downlink, IndexTupleSize(downlink));
+	transfer(list, downlink, IndexTupleSize(downlink));
 }
 
 void
@@ -96,24 +77,24 @@ slicelist_end(SliceList *list)
 {
 	IndexTupleData end = {0};
 
-	append(list, &end, sizeof(end));
-	if (list->used > 0)
-		write_block(list);
+	transfer(list, &end, sizeof(end));
+	memset(list->buffer + list->used, 0, BLCKSZ - list->used);
+	next_block(list);
 	slicelist_close(list);
 }
 
 bool
 slicelist_next(SliceList *list, IndexTuple downlink)
 {
-	read_next(list, downlink, sizeof(IndexTupleData));
+	transfer(list, downlink, sizeof(IndexTupleData));
 	if (IndexTupleSize(downlink) == 0)
 		return false;
 	if (IndexTupleSize(downlink) < sizeof(IndexTupleData))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("list of an index's leaves is damaged")));
-	read_next(list, downlink + 1,
-			  IndexTupleSize(downlink) - sizeof(IndexTupleData));
+	transfer(list, downlink + 1,
+			 IndexTupleSize(downlink) - sizeof(IndexTupleData));
 	return true;
 }
 

@@ -13,7 +13,7 @@
 #define PTSORT_SLICELIST_H
 
 #include "access/itup.h"
-#include "storage/sharedfileset.h"
+#include "tape/tapefile.h"
 
 typedef struct SliceList SliceList;
 
@@ -26,7 +26,7 @@ extern SliceList *slicelist_open(SharedFileSet *fileset, int slice,
 
 extern void slicelist_append(SliceList *list, IndexTuple downlink);
 
-/* slicelist_end completes and closes a list, so that the leader can read it. */
+/* slicelist_end completes and closes a list for the leader. */
 extern void slicelist_end(SliceList *list);
 
 /*
