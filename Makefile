@@ -155,8 +155,7 @@ LAYERS = \
 		checkfind checkrows checkindex checkone checkmany) \
 	$(addprefix forecast/, \
 		forecast newindex sample keycounts indexsize gistsize disk forecastbuild) \
-	$(addprefix query/, \
-		sortnode sortreport) \
+	query/sortnode \
 	$(addprefix hook/, \
 		hook utility planworkers ambuild redirect cluster progressfunction \
 		forecaststatement forecastfunction module) \
