@@ -137,7 +137,7 @@ LAYERS = \
 	$(addprefix memory/, \
 		radix tournament tiesort entrysort memsort) \
 	$(addprefix sort/, \
-		merge shared tuplesort slices bounded sortruns sortread learning sortput) \
+		shared tuplesort merge slices sortruns sortread learning sortput) \
 	$(addprefix variant/, \
 		variants variant_index variant_heap variant_datum variant_tuple variant_gist) \
 	$(addprefix team/, \
