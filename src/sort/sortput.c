@@ -9,14 +9,11 @@
  * readers may use it.  entries_budget also reserves the write buffer and the
  * memory that learning may need.
  *
- * With a bound, the sort collects, in memory, twice as many tuples as the bound,
- * sorts them and drops the tuples beyond the bound.  From then on it compares
- * each new tuple with the last tuple within the bound, and drops a later tuple
- * before copying it.  Words that are cheap to make nearly always decide this
- * comparison.  If words are expensive (words of a learned code, or ICU sort
- * keys), the sort compares values and makes words only for the tuples that it
- * keeps.  If the tuples within the bound do not fit in memory, the sort spills,
- * but no run has more tuples than the bound.
+ * A sort with a bound (src/README) compares a new tuple with the last tuple
+ * within the bound before copying it.  Words that are cheap to make nearly
+ * always decide this comparison.  Otherwise (a learned code, ICU sort keys) the
+ * sort compares values, and makes words only for the tuples that it keeps.
+ * If it must spill, no run has more tuples than the bound.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,9 +28,8 @@
 #define ENTRIES_PART		4
 
 /*
- * The sort compares runs by copies of their edges: their first and last tuples.
- * All copies together use at most this part of the budget.  Each copy uses at
- * most a quarter of this part.
+ * Part of the budget for copies of runs' edges (first and last tuples), by which
+ * the sort compares runs.  A copy uses at most a quarter of this part.
  */
 #define EDGES_PART			16
 
@@ -44,10 +40,9 @@
 #define FEW_TUPLES			256
 
 /*
- * Sorts with a bound trim (drop tuples beyond the bound) only if there are at
- * least LEAST_MORE.  If memory is full, the larger of LEAST_MORE / 2 and 1 /
- * TRIM_PART of the bound is enough.  With fewer tuples they would trim too
- * often.
+ * Least number of tuples beyond the bound for which the sort drops them: fewer
+ * would not pay.  If memory is full, the larger of LEAST_MORE / 2 and 1 /
+ * TRIM_PART of the bound is enough.
  */
 #define LEAST_MORE		128
 #define TRIM_PART		4
@@ -167,20 +162,6 @@ entries_budget(PtSort *sort)
 				   sort->options.budget / ENTRIES_PART), most);
 }
 
-/* Replace the MemSort of the sort, if any, with an empty MemSort. */
-static void
-begin_memory(PtSort *sort)
-{
-	if (sort->memsort)
-	{
-		sort_note_memory(sort);
-		memsort_free(sort->memsort);
-		sort->memsort = NULL;
-	}
-	sort->memsort = memsort_create(&sort->order, entries_budget(sort),
-								   sort_wants_short_runs(sort));
-}
-
 void
 sort_begin_putting(PtSort *sort)
 {
@@ -188,10 +169,17 @@ sort_begin_putting(PtSort *sort)
 
 	learning_begin(sort);
 	bounded_begin(sort);
-	if (sort->memsort && memsort_is_small(sort->memsort))
+	if (sort->memsort && !memsort_is_small(sort->memsort))
+	{
+		sort_note_memory(sort);
+		memsort_free(sort->memsort);
+		sort->memsort = NULL;
+	}
+	if (sort->memsort)
 		memsort_reset(sort->memsort);
 	else
-		begin_memory(sort);
+		sort->memsort = memsort_create(&sort->order, entries_budget(sort),
+									   sort_wants_short_runs(sort));
 	MemoryContextSwitchTo(old);
 }
 
@@ -216,7 +204,6 @@ sort_entries_in_memory(PtSort *sort)
 	sort->stats.sort_ms += pt_ms_since(start);
 }
 
-/* End the open initial run, if any. */
 static void
 close_run(PtSort *sort)
 {
@@ -373,10 +360,7 @@ trim(PtSort *sort)
 	memsort_compact(sort->memsort);
 }
 
-/*
- * Recompute the memory for one run from the tuples so far.  Returns true if
- * the memory grew enough to continue filling it.
- */
+/* Recompute the memory for one run; returns true if it grew enough. */
 static bool
 has_more_room(PtSort *sort)
 {
