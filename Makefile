@@ -139,7 +139,7 @@ LAYERS = \
 	$(addprefix memory/, \
 		radix tournament tiesort entrysort memsort) \
 	$(addprefix sort/, \
-		merge shared tuplesort slices bounded sortruns sortread learning sortput) \
+		shared tuplesort merge slices sortruns sortread learning sortput) \
 	$(addprefix variant/, \
 		variants variant_index variant_heap variant_datum variant_tuple variant_gist) \
 	$(addprefix team/, \
@@ -157,8 +157,7 @@ LAYERS = \
 		checkfind checkrows checkindex checkone checkmany) \
 	$(addprefix forecast/, \
 		forecast newindex sample btreesize gistsize forecastbuild) \
-	$(addprefix query/, \
-		sortnode sortreport) \
+	query/sortnode \
 	$(addprefix hook/, \
 		hook utility planworkers ambuild redirect cluster module) \
 	$(addprefix function/, \

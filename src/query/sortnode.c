@@ -1,35 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * sortnode.c
- *	  Replaces the sorts of Sort nodes in queries.
+ *	  Replaces the sorts of Sort nodes in queries, and reports on them: a line
+ *	  in the server's log, a line of EXPLAIN if the server has a hook for it,
+ *	  and ptsort_last_sort().
  *
- * Plans do not change.  After the executor builds the nodes of a plan, ptsort
- * replaces ExecSort() in each Sort node that it takes over.  The replacement
- * maintains the node's fields as ExecSort() does, so that parent nodes,
- * EXPLAIN, rescans and bounds work as before.
- *
- * The server sorts the rows of a node that may be read backward, marked or
- * rewound.  The server also sorts the rows if the key would have no words,
- * because ptsort would then gain nothing.
- *
- * When a node must sort again, ExecReScanSort() ends the node's tuplesort, so
- * the node must have one.  The node therefore holds an empty tuplesort while
- * ptsort has the rows.  EXPLAIN would report the empty tuplesort.  So after the
- * query returned its last row, ptsort removes the empty tuplesort and ends its
- * own sort.  (Until then, EXPLAIN says "still in progress".)
- *
- * ptsort's data for a node lives in the query's memory context and is freed
- * with that context, however the query ends.
- *
- * A Gather Merge or Merge Append node compares the rows of sorted streams
- * again.  ptsort makes the node's comparisons of text as cheap as the
- * comparisons in ptsort's own sorts.
+ * "Sorts of queries" in src/README explains how ptsort takes over a node.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include "access/parallel.h"
 #include "catalog/pg_opfamily_d.h"
 #include "debug.h"
 #include "executor/executor.h"
@@ -40,7 +21,6 @@
 #include "query/sortnode.h"
 #include "sort/tuplesort.h"
 #include "text/text_rank.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/tuplesort.h"
 #include "variant/variants.h"
@@ -64,24 +44,19 @@ typedef struct TakenSort
 #endif
 } TakenSort;
 
+bool		ptsort_log_sort = false;
+
+static SortReport last_report;
+static bool has_report = false;
+
 /* Number of active queries with Sort nodes that ptsort took over. */
 static int	nqueries = 0;
-
-/*
- * In a worker: a collation that contradicted its own tables.  No code reads
- * this variable, because the worker's error reports the contradiction.
- */
-static Oid	reported = InvalidOid;
-
 static ExecutorStart_hook_type prev_start = NULL;
 static ExecutorRun_hook_type next_run;
 static ExecutorFinish_hook_type prev_finish = NULL;
 
 
-/*
- * Returns the TakenSort of a node, or NULL.  take_sort() stores the pointer in
- * the node's ss_currentScanDesc, a field that only table scans use.
- */
+/* Returns the TakenSort of a node, or NULL, from a field of table scans. */
 static inline TakenSort *
 taken_of(PlanState *planstate)
 {
@@ -96,6 +71,50 @@ reset_scratch(TakenSort *taken)
 		MemoryContextReset(taken->scratch);
 }
 
+/* Returns a sort's space for EXPLAIN, in bytes. */
+static int64
+space_used(const PtSortStats *stats)
+{
+	return ptsort_method_on_disk(stats->method) ?
+		stats->temp_bytes : stats->peak_memory;
+}
+
+/* Store and log the report of a node's sorts. */
+static void
+publish(const PtSortStats *stats, int64 sorts, int keys)
+{
+	last_report.session_user = GetSessionUserId();
+	last_report.role = GetOuterUserId();
+	last_report.sorts = sorts;
+	last_report.keys = keys;
+	last_report.stats = *stats;
+	has_report = true;
+	ereport(ptsort_log_sort ? LOG_SERVER_ONLY : DEBUG1,
+			(errhidestmt(true), errhidecontext(true),
+			 errmsg_internal("ptsort: sorted " INT64_FORMAT " rows by %d %s"
+							 ", sorts: " INT64_FORMAT ", %s, %s: " INT64_FORMAT
+							 " kB, comparisons: " INT64_FORMAT,
+							 stats->tuples, keys, keys == 1 ? "key" : "keys",
+							 sorts, ptsort_method_name(stats->method),
+							 ptsort_method_space(stats->method),
+							 space_used(stats) / 1024, stats->comparisons)));
+}
+
+const SortReport *
+sortreport_last(void)
+{
+	if (!has_report || last_report.session_user != GetSessionUserId() ||
+		last_report.role != GetOuterUserId())
+		return NULL;
+	return &last_report;
+}
+
+void
+sortreport_forget(void)
+{
+	has_report = false;
+}
+
 static void
 end_sort(TakenSort *taken)
 {
@@ -106,8 +125,8 @@ end_sort(TakenSort *taken)
 	taken->sort = NULL;
 	sort_stats(sort, &taken->stats);
 	sort_end(sort);
-	sortreport_publish(&taken->stats, taken->sorts,
-					   ((Sort *) taken->node->ss.ps.plan)->numCols);
+	publish(&taken->stats, taken->sorts,
+			((Sort *) taken->node->ss.ps.plan)->numCols);
 }
 
 /* Begin a sort in the query's memory context. */
@@ -134,9 +153,8 @@ begin_sort(TakenSort *taken)
 }
 
 /*
- * Make a sort ready for rows.  Reuse the last sort if the last and the new sort
- * are both bounded or both unbounded.  Returns false if the server must sort,
- * because ptsort would gain nothing.
+ * Make a sort ready for rows; reuse the last sort if both or neither have a
+ * bound.  Returns false if ptsort would gain nothing, so the server must sort.
  */
 static bool
 open_sort(TakenSort *taken)
@@ -215,7 +233,7 @@ instrument(TakenSort *taken, TuplesortInstrumentation *into)
 	into->sortMethod = methods[stats.method];
 	into->spaceType = ptsort_method_on_disk(stats.method) ?
 		SORT_SPACE_TYPE_DISK : SORT_SPACE_TYPE_MEMORY;
-	into->spaceUsed = sortreport_space(&stats) / 1024;
+	into->spaceUsed = space_used(&stats) / 1024;
 }
 
 /* Set the node's fields as ExecSort() would. */
@@ -226,7 +244,7 @@ mark_sorted(TakenSort *taken)
 	MemoryContext caller =
 		MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
 
-	/* an empty tuplesort, of the kind that is cheapest to begin */
+	/* an empty tuplesort for ExecReScanSort(), of the cheapest kind */
 	Assert(node->tuplesortstate == NULL);
 	node->tuplesortstate = tuplesort_begin_index_hash(NULL, NULL, 0, 0, 0, 64,
 													  NULL, TUPLESORT_NONE);
@@ -353,9 +371,8 @@ is_wanted(const SortState *node)
 }
 
 /*
- * True if ptsort can sort values instead of rows: each row is a single value of
- * fixed length.  Values of variable length may be toast pointers, which only
- * rows preserve.
+ * True if each row is a single value of fixed length, so ptsort can sort the
+ * values.  Longer values may be toast pointers, which only rows preserve.
  */
 static bool
 has_values(const SortState *node)
@@ -365,26 +382,20 @@ has_values(const SortState *node)
 	return desc->natts == 1 && TupleDescAttr(desc, 0)->attlen > 0;
 }
 
-/*
- * In a worker of the server's own parallel query, only the error reports a
- * contradiction; ptsort_ExecutorRun in the leader detects that error.  In a
- * worker of ptsort's parallel sort, ptsort_report_to is already set.
- */
-static void
-report_by_error(void)
-{
-	if (IsParallelWorker() && ptsort_report_to == NULL)
-		ptsort_report_to = &reported;
-}
-
 static void
 take_sort(SortState *node)
 {
+	static Oid	reported;		/* never read: the error is the report */
 	MemoryContext context = node->ss.ps.state->es_query_cxt;
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	TakenSort  *taken = palloc0(sizeof(TakenSort));
 
-	report_by_error();
+	/*
+	 * In a worker of the server's own parallel query, only the error reports
+	 * a contradiction; ptsort_ExecutorRun in the leader detects that error.
+	 */
+	if (IsParallelWorker() && ptsort_report_to == NULL)
+		ptsort_report_to = &reported;
 	taken->node = node;
 	taken->original = node->ss.ps.ExecProcNodeReal;
 	taken->scratch = AllocSetContextCreate(context, "ptsort sort node",
@@ -427,9 +438,8 @@ ease_merge(PlanState *merge, int nkeys, SortSupport supports,
 }
 
 /*
- * Take over the plan's Sort nodes for which is_wanted() is true, and set *found
- * if there is such a node.  The walk visits a subplan more than once if several
- * nodes, such as scans of partitions, use the subplan.
+ * Take over the plan's Sort nodes that ptsort wants, and set *found if there is
+ * one.  The walk visits a subplan once for each node that uses it.
  */
 static bool
 visit_node(PlanState *planstate, void *found)
@@ -494,10 +504,7 @@ ptsort_ExecutorStart(QueryDesc *queryDesc, int eflags)
 	}
 }
 
-/*
- * True if text_compare_contradicted() raised the current error, in this process
- * or in a worker of this query.
- */
+/* True if text_compare_contradicted() raised the error, here or in a worker. */
 static bool
 is_contradiction(void)
 {
@@ -603,10 +610,28 @@ ptsort_ExecutorFinish(QueryDesc *queryDesc)
 #ifdef PT_EXPLAIN_NODES
 static explain_per_node_hook_type prev_explain = NULL;
 
-/*
- * EXPLAIN ANALYZE: add the line that the server prints for its own sorts.  If
- * ptsort already ended the sort, taken->stats has the final statistics.
- */
+/* Add a sort to EXPLAIN's output for its node. */
+static void
+explain_sort(const PtSortStats *stats, ExplainState *es)
+{
+	const char *method = psprintf("%s by ptsort",
+								  ptsort_method_name(stats->method));
+	const char *space = ptsort_method_space(stats->method);
+	int64		kb = (space_used(stats) + 1023) / 1024;
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainIndentText(es);
+		appendStringInfo(es->str,
+						 "Sort Method: %s  %s: " INT64_FORMAT "kB\n",
+						 method, space, kb);
+		return;
+	}
+	ExplainPropertyText("Sort Method", method, es);
+	ExplainPropertyInteger("Sort Space Used", "kB", kb, es);
+	ExplainPropertyText("Sort Space Type", space, es);
+}
+/* EXPLAIN ANALYZE: add the line that the server prints for its own sorts. */
 static void
 ptsort_explain_node(PlanState *planstate, List *ancestors,
 					const char *relationship, const char *plan_name,
@@ -620,9 +645,10 @@ ptsort_explain_node(PlanState *planstate, List *ancestors,
 
 		if (taken == NULL || taken->sorts == 0)
 			return;
+		/* otherwise the sort ended and left its final statistics */
 		if (taken->sort != NULL)
 			sort_stats(taken->sort, &taken->stats);
-		sortreport_explain(&taken->stats, es);
+		explain_sort(&taken->stats, es);
 	}
 }
 #endif

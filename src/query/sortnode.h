@@ -29,11 +29,6 @@ extern int	ptsort_min_sort_rows;
 /* sortnode_init installs the executor hooks.  Call it once per process. */
 extern void sortnode_init(void);
 
-
-/*
- * sortreport.c
- */
-
 extern bool ptsort_log_sort;	/* ptsort.log_sort */
 
 /* SortReport: what the sorts of one Sort node did while the query ran. */
@@ -47,21 +42,9 @@ typedef struct SortReport
 	PtSortStats stats;			/* statistics of all sorts; see ptsort_reset */
 } SortReport;
 
-/* sortreport_space returns a sort's space for EXPLAIN, in bytes. */
-extern int64 sortreport_space(const PtSortStats *stats);
-
-/* sortreport_publish logs a report of a node's sorts and stores the report. */
-extern void sortreport_publish(const PtSortStats *stats, int64 sorts, int keys);
-
-#ifdef PT_EXPLAIN_NODES
-/* sortreport_explain adds a sort to EXPLAIN's output for its node. */
-extern void sortreport_explain(const PtSortStats *stats, ExplainState *es);
-#endif
-
 /*
- * sortreport_last returns the session's last report, or NULL if there is none.
- * The report is valid until the next report.  Like buildreport_last,
- * sortreport_last returns NULL if the session's user changed after the report.
+ * sortreport_last returns the session's last report, valid until the next, or
+ * NULL if there is none or the session's user changed after the report.
  */
 extern const SortReport *sortreport_last(void);
 

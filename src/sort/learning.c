@@ -3,16 +3,12 @@
  * learning.c
  *	  Decides whether, when and from which tuples a sort's key learns.
  *
- * Until a key that learns (key.h) has a code, its words are 0 or decide fewer
- * comparisons than later.  When enough tuples are in memory, the sort shows
- * the key a sample and makes all tuples' words again.  The key does not learn
- * from the first few tuples: in an ordered table, these differ from the rest.
+ * See "Text" in src/README.  The key does not learn from the first few tuples:
+ * in an ordered table, these differ from the rest.
  *
  * In a parallel sort, the first participant with enough tuples learns for all
- * participants, because words of different codes cannot be compared.  A
- * participant does not know how many tuples the other participants have, so it
- * estimates that number.  (It cannot wait for a participant with more tuples:
- * one process may be several participants.)
+ * participants.  It estimates how many tuples the others have, because it cannot
+ * wait for them: one process may be several participants.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,17 +27,13 @@
 /* Until learning ends, the sort reserves 1 / LEARNING_PART of the budget. */
 #define LEARNING_PART		4
 
-/*
- * A key learns when LEARN_TUPLES tuples or all tuples are in memory, or when
- * memory is full.
- */
+/* A key learns from LEARN_TUPLES tuples, all tuples, or when memory is full. */
 #define LEARN_TUPLES		200000
 
 /*
- * Minimum number of tuples for learning: FEW_TUPLES in a serial sort,
- * MANY_TUPLES in a parallel sort, where other participants wait.  A process
- * reads the tables of an ICU collation only for MANY_TUPLES or more, times the
- * key's cost of reading.
+ * Minimum number of tuples for learning in a serial and in a parallel sort,
+ * where other participants wait.  A process reads the tables of an ICU collation
+ * only for MANY_TUPLES or more, times the key's cost of reading.
  */
 #define FEW_TUPLES			2000
 #define MANY_TUPLES			30000
@@ -74,10 +66,7 @@ learning_memory(const PtSort *sort)
 		sort->learning_limit - (int64) key_memory(sort->key) : 0;
 }
 
-/*
- * Returns a random one of the 'step' entries from i on.  Periodic input would
- * mislead a caller that looks at the same place in each step.
- */
+/* Returns a random one of 'step' entries from i on: input may be periodic. */
 static uint64 *
 entry_in_step(PtSort *sort, pg_prng_state *random, int64 i, int64 step)
 {
@@ -85,10 +74,7 @@ entry_in_step(PtSort *sort, pg_prng_state *random, int64 i, int64 step)
 						 i + pg_prng_uint64_range(random, 0, step - 1));
 }
 
-/*
- * If 'sample' is 0, make the words of all tuples in memory.  Otherwise, show
- * the key about 'sample' tuples, evenly spread in memory.
- */
+/* Show the key about 'sample' tuples; if 0, make the words of all tuples. */
 static void
 rekey_memory(PtSort *sort, int64 sample)
 {
@@ -117,10 +103,7 @@ rekey_memory(PtSort *sort, int64 sample)
 	MemoryContextDelete(context);
 }
 
-/*
- * Returns the estimated number of tuples of all participants, or PG_INT64_MAX
- * if the caller may put more tuples.
- */
+/* Estimates the tuples of all participants; PG_INT64_MAX before perform. */
 static int64
 estimate_tuples(const PtSort *sort)
 {
@@ -152,10 +135,7 @@ strings_are_enough(const PtSort *sort)
 		  (double) memsort_used(ms) / ms->count * expected < most));
 }
 
-/*
- * True if the tuples in memory have few distinct keys, so that comparing tuples
- * costs less than making words (tiesort.c).
- */
+/* True if tuples have so few keys that comparing them is cheaper than words. */
 static bool
 has_few_keys(PtSort *sort)
 {
@@ -201,10 +181,7 @@ learning_gains(const PtSort *sort)
 		key_can_learn(sort->key, false);
 }
 
-/*
- * Returns the number of tuples from which the key should learn, or 0 if it
- * should not learn.  May prepare the tables of the key's collation.
- */
+/* Returns the size of the sample to learn from, or 0; may prepare the tables. */
 static int64
 decide(const PtSort *sort)
 {
@@ -220,10 +197,7 @@ decide(const PtSort *sort)
 	return Min(Max(tuples / SAMPLE_PART, LEAST_SAMPLE), MOST_SAMPLE);
 }
 
-/*
- * Show the key about 'sample' of the tuples in memory.  Returns false if
- * 'sample' is 0.
- */
+/* Let the key sample tuples in memory; returns false if 'sample' is 0. */
 static bool
 show_sample(PtSort *sort, int64 sample)
 {
@@ -234,10 +208,7 @@ show_sample(PtSort *sort, int64 sample)
 	return true;
 }
 
-/*
- * Give the key the sample that the first caller makes for all participants.
- * Returns false if there is no sample.
- */
+/* Give the key the first caller's sample; returns false if there is none. */
 static bool
 share_sample(PtSort *sort)
 {
@@ -267,11 +238,9 @@ share_sample(PtSort *sort)
 }
 
 /*
- * Continue without learning; returns true if the sort must make words again.
- * Comparing text is cheaper than making words if the tables of the collation
- * are ready, if the sort has a bound, or if there are few keys.  A parallel
- * sort always makes words, because participants must make equal words for equal
- * keys.
+ * Continue without learning; returns true if the sort must make words again.  A
+ * parallel sort always does, because its participants need equal words for equal
+ * keys.  Otherwise, comparing text may be cheaper than making words.
  */
 static bool
 forgo(PtSort *sort, bool few_keys)
@@ -328,7 +297,6 @@ learning_end(PtSort *sort)
 		rekey_memory(sort, 0);
 }
 
-/* The check stops at the first tuple that is out of order. */
 bool
 learning_came_in_order(PtSort *sort)
 {

@@ -15,7 +15,7 @@
 #include "compat.h"
 
 #include "debug.h"
-#include "sort/merge.h"
+#include "sort/tuplesort.h"
 
 /*
  * Maximum size of a read buffer.  Longer reads would gain nothing, and the last
@@ -40,10 +40,8 @@ struct Merge
 	MergeNode  *tree;			/* nruns nodes, the winner first */
 	bool		started;
 
-	/* for spot checks of words that a collation's tables made */
-	bool		spot_checks;
+	bool		spot_checks;	/* a collation's tables made the words */
 	int			until_spot;		/* winners until the next spot check */
-
 };
 
 /* True if run a's tuple comes before run b's.  The first words are equal. */
@@ -133,10 +131,6 @@ replay(Merge *merge, int run, MergeNode winner,
 	return winner;
 }
 
-/*
- * merge_create starts a merge of runs, and divides 'memory' bytes among their
- * readers.  A merge that writes a run recycles the blocks that it reads.
- */
 Merge *
 merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 			 MergePurpose purpose)
@@ -151,21 +145,15 @@ merge_create(SortOrder *order, Run **runs, int nruns, int64 memory,
 	merge->nwords = order->nwords;
 	share = memory / Max(nruns, 1);
 	for (int i = 0; i < nruns; i++)
-	{
 		run_begin_read(&merge->readers[i], order, runs[i],
 					   Min(Max(share - run_reader_memory(runs[i]), 0),
 						   MAX_READ_BUFFER),
 					   purpose == MERGE_TO_RUN);
-	}
 	merge->spot_checks = order->words_by_tables;
 	merge->until_spot = TEXT_SPOT_EVERY;
 	return merge;
 }
 
-/*
- * merge_restart restarts the merge, but reads only the records of run i at
- * positions [from[i], to[i]).  The contents of the read buffers remain usable.
- */
 void
 merge_restart(Merge *merge, const int64 *from, const int64 *to)
 {
@@ -193,11 +181,7 @@ find_rival(Merge *merge)
 	return rival;
 }
 
-/*
- * Spot check: let the collation's provider compare the winner with the next
- * tuple.  If the provider contradicts the words, the sort fails and the merge
- * ends.
- */
+/* Spot check of the winner and the next tuple; ends the merge if it fails. */
 static pg_noinline void
 check_winner(Merge *merge)
 {
@@ -214,38 +198,30 @@ check_winner(Merge *merge)
 		merge->tree[0].run = -1;
 }
 
-/* Move to the next tuple. */
-static void
-tree_next(Merge *merge)
-{
-	int			run = merge->tree[0].run;
-
-	(void) run_next(&merge->readers[run]);
-	merge->tree[0] = replay(merge, run, node_of(merge, run), is_before);
-	if (merge->spot_checks && --merge->until_spot == 0)
-		check_winner(merge);
-}
-
-/*
- * merge_next moves to the merged stream's next tuple.  It returns the reader of
- * this tuple, or NULL at the end.  The tuple is valid until the next call.
- */
 RunReader *
 merge_next(Merge *merge)
 {
+	int			run = merge->tree[0].run;
+
 	if (merge->nruns == 0)
 		return NULL;
 	if (unlikely(!merge->started))
 	{
 		fault_point("merge: begin");
 		merge->started = true;
-		for (int run = 0; run < merge->nruns; run++)
+		for (run = 0; run < merge->nruns; run++)
 			(void) run_next(&merge->readers[run]);
 		merge->tree[0] = tournament_play(merge->tree, merge->nruns, 1, merge);
 	}
-	else if (merge->tree[0].run >= 0)
-		tree_next(merge);
-	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
+	else if (run >= 0)
+	{
+		(void) run_next(&merge->readers[run]);
+		merge->tree[0] = replay(merge, run, node_of(merge, run), is_before);
+		if (merge->spot_checks && --merge->until_spot == 0)
+			check_winner(merge);
+	}
+	run = merge->tree[0].run;
+	return run < 0 ? NULL : &merge->readers[run];
 }
 
 /* Like is_before, for nodes with inline images and equal first words. */
@@ -310,10 +286,6 @@ next_entries(Merge *merge, uint64 *entries, int max, int nwords)
 	return n;
 }
 
-/*
- * merge_next_entries copies the words and inline images of up to max tuples,
- * and moves past them.  Returns the number of tuples, 0 at the end.
- */
 int
 merge_next_entries(Merge *merge, uint64 *entries, int max)
 {
@@ -323,7 +295,6 @@ merge_next_entries(Merge *merge, uint64 *entries, int max)
 	return next_entries(merge, entries, max, 2);
 }
 
-/* merge_free frees the merge but not the runs. */
 void
 merge_free(Merge *merge)
 {

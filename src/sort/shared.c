@@ -21,13 +21,11 @@
 #include "utils/wait_event.h"
 
 /*
- * Milliseconds between a waiting leader's checks that its workers still run.
- * If the leader abandons the sort, a worker waits CHECK_MS for the leader to
- * terminate it.
+ * Milliseconds between a leader's checks that its workers still run, and for
+ * which a worker waits for an abandoning leader to terminate it.
  */
 #define CHECK_MS	1000
 
-/* Any process may read a slot that a participant filled and marked 'done'. */
 typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
@@ -36,7 +34,6 @@ typedef struct SharedSlot
 	PtSortStats stats;
 } SharedSlot;
 
-/* SharedState: the progress of the sort. */
 typedef struct SharedState
 {
 	int			joined;			/* participants that began their sort */
@@ -70,9 +67,8 @@ struct PtSortShared
 	SharedSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 };
 
-/* Raise an error if a shared block cannot have this many processes. */
-static void
-check_processes(int processes)
+int
+shared_slices(int processes)
 {
 	if (processes < 1 || processes > PTSORT_MAX_PROCESSES)
 		ereport(ERROR,
@@ -81,16 +77,6 @@ check_processes(int processes)
 				 errdetail("A parallel sort has at least 1 and at most %d processes.",
 						   PTSORT_MAX_PROCESSES),
 				 errhint("Count the leader's process and all workers that may be launched.")));
-}
-
-/*
- * There are several slices for each participant, so that participants need not
- * wait long for a slow participant or a large slice.
- */
-int
-shared_slices(int processes)
-{
-	check_processes(processes);
 	return processes <= 64 ? SLICES_EACH * processes : Max(512, processes);
 }
 
@@ -109,7 +95,6 @@ all_runs(int processes)
 {
 	return mul_size(shared_most_runs(processes), processes);
 }
-
 static Size
 slots_size(int processes)
 {
@@ -133,7 +118,6 @@ slice_row(int processes)
 Size
 shared_estimate(int processes)
 {
-	/* shared_slices comes first, because it checks the number of processes */
 	int			nslices = shared_slices(processes);
 	Size		slices = mul_size(mul_size(nslices + 1, slice_row(processes)),
 								  sizeof(int64));
@@ -168,7 +152,6 @@ shared_slice_start(PtSortShared *shared, int slice)
 	return &shared_slice(shared, slice)[all_runs(shared->processes)];
 }
 
-/* Returns a copy of the state. */
 static SharedState
 look(PtSortShared *shared)
 {
@@ -181,17 +164,14 @@ look(PtSortShared *shared)
 }
 
 /*
- * Raise an error if the leader's transaction ended, because no process will
- * then plan slices or learn.  The leader first terminates the workers that it
- * knows, but it may not know all: RegisterDynamicBackgroundWorker() can run out
- * of memory after it registered a worker and before it returns the handle.
+ * Raise an error, because the leader's transaction ended: no process will plan
+ * slices or learn.  The leader terminates the workers that it knows: wait for
+ * that.  It may not know all, because RegisterDynamicBackgroundWorker() can run
+ * out of memory after it registered a worker.
  */
 static void
-check_abandoned(bool abandoned)
+report_abandoned(void)
 {
-	if (!abandoned)
-		return;
-	/* a leader that knows this worker terminates it: wait for termination */
 	for (int i = 0; i < CHECK_MS / 10; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -209,9 +189,7 @@ workers_alive(ParallelContext *workers)
 	for (int i = 0; i < workers->nworkers_launched; i++)
 	{
 		pid_t		pid;
-
 		BackgroundWorkerHandle *handle = workers->worker[i].bgwhandle;
-
 		if (handle != NULL &&
 			GetBackgroundWorkerPid(handle, &pid) != BGWH_STOPPED)
 			return true;
@@ -219,10 +197,7 @@ workers_alive(ParallelContext *workers)
 	return false;
 }
 
-/*
- * CHECK_FOR_INTERRUPTS raises any error of a worker here.  If all workers ended
- * without an error, shared_wait_for raises one.
- */
+/* CHECK_FOR_INTERRUPTS raises any error of a worker. */
 void
 shared_wait_for(PtSortShared *shared, bool (*happened) (void *arg), void *arg,
 				ParallelContext *workers)
@@ -233,7 +208,8 @@ shared_wait_for(PtSortShared *shared, bool (*happened) (void *arg), void *arg,
 		bool		timed_out;
 
 		CHECK_FOR_INTERRUPTS();
-		check_abandoned(look(shared).abandoned);
+		if (look(shared).abandoned)
+			report_abandoned();
 		timed_out =
 			ConditionVariableTimedSleep(&shared->announced, CHECK_MS,
 										WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
@@ -384,10 +360,7 @@ shared_join(PtSortShared *shared, int participant)
 				 errhint("Set PtSortOptions.participant to 0 in the leader's process and to ParallelWorkerNumber + 1 in workers.")));
 }
 
-/*
- * File for the result of learning.  The size of that result depends on the
- * data, so the shared block cannot hold it.
- */
+/* File for the result of learning, whose size depends on the data. */
 #define LEARNED_FILE	"ptsort.learned"
 
 bool
@@ -467,10 +440,7 @@ shared_announce(PtSortShared *shared, int participant, int nruns,
 	shared_wake(shared);
 }
 
-/*
- * Raise an error if the sort cannot have this number of participants.  The
- * caller, the leader's process, must not join after this check.
- */
+/* The caller, the leader's process, must not join after this check. */
 static void
 check_participants(PtSortShared *shared, int participants,
 				   ParallelContext *workers)
@@ -493,11 +463,7 @@ check_participants(PtSortShared *shared, int participants,
 								  most, most)));
 }
 
-/*
- * After all participants announced their runs, prevent more processes from
- * joining.  If more participants joined than the leader expects, raise an
- * error, because the result would lack tuples.
- */
+/* Prevent more processes from joining.  Their tuples would be missing. */
 static void
 collect(PtSortShared *shared, int participants)
 {
@@ -515,7 +481,6 @@ collect(PtSortShared *shared, int participants)
 						   participants, joined)));
 }
 
-/* AnnouncedCount: the argument of all_announced. */
 typedef struct AnnouncedCount
 {
 	PtSortShared *shared;

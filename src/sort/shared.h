@@ -3,11 +3,10 @@
  * shared.h
  *	  Communication between the participants of one parallel sort.
  *
- * The shared block has a fixed part and one slot for each process.  The
- * leader's process is number 0, and workers are 1, 2, ...  A process that sorts
- * uses its number as its participant number.  A participant announces its runs
- * and statistics in its own slot.  The leader waits for a given number of
- * announcements and then reads the slots, which no longer change.
+ * The shared block has a fixed part and one slot for each process.  A
+ * participant announces its runs and statistics in its own slot.  The leader
+ * waits for a given number of announcements and then reads the slots, which no
+ * longer change.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,17 +27,13 @@ extern SharedFileSet *shared_fileset(PtSortShared *shared);
 extern bool shared_stats(PtSortShared *shared, int participant,
 						 PtSortStats *stats);
 
-/* shared_processes returns the number of slots. */
 extern int	shared_processes(PtSortShared *shared);
 
 /*
- * shared_join makes the caller participant number 'participant'.  Joining after
- * the leader collected the runs is an error, because the result would lack the
- * participant's tuples.
- *
- * shared_announce publishes a participant's runs.  shared_wait waits until the
- * given number of participants announced their runs.  When shared_wait returns,
- * no other participant can join.
+ * shared_join makes the caller participant number 'participant', and
+ * shared_announce publishes its runs.  shared_wait waits until the given number
+ * of participants announced their runs, and prevents others from joining,
+ * because the result would lack their tuples.
  */
 extern void shared_join(PtSortShared *shared, int participant);
 extern void shared_announce(PtSortShared *shared, int participant, int nruns,
@@ -56,17 +51,20 @@ extern void shared_wait_for(PtSortShared *shared,
 extern void shared_wake(PtSortShared *shared);
 
 /*
- * Each participant calls shared_claim_learning once.  The first call returns
- * true.  The participant that gets true must publish what its key learned, or
- * an empty string if the key did not learn.  shared_read_learned waits for the
- * published string and copies it to 'result', whose data are NULL before.
+ * Each participant calls shared_claim_learning once.  The participant that gets
+ * true must publish what its key learned, or an empty string.
+ * shared_read_learned waits for this string and copies it to 'result', whose
+ * data are NULL before.
  */
 extern bool shared_claim_learning(PtSortShared *shared);
 extern void shared_publish_learned(PtSortShared *shared,
 								   const StringInfoData *learned);
 extern void shared_read_learned(PtSortShared *shared, StringInfo result);
 
-/* Number of slices for each participant. */
+/*
+ * Number of slices for each participant: several, so that participants need not
+ * wait long for a slow participant or a large slice.
+ */
 #define SLICES_EACH		8
 
 extern int	shared_slices(int processes);
@@ -93,8 +91,7 @@ extern int64 *shared_slice_start(PtSortShared *shared, int slice);
 /*
  * The leader calls shared_publish_plan after it planned the slices; other
  * participants call shared_wait_plan.  shared_claim_slice returns the number of
- * the next slice.  It returns -1 if no slice is left, or if the leader or
- * another participant reported that the sort failed.
+ * the next slice, or -1 if no slice is left or the sort failed.
  */
 extern void shared_publish_plan(PtSortShared *shared, bool failed);
 extern void shared_wait_plan(PtSortShared *shared);

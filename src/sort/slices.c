@@ -3,26 +3,19 @@
  * slices.c
  *	  Cut the final merge into slices of about equal size.
  *
- * All participants import all runs, so any participant can merge any slice, and
- * a slow participant simply merges fewer slices.  Per participant, there are
- * up to SLICES_EACH slices of at least MIN_SLICE_TUPLES tuples each or, in
- * smaller sorts, up to one slice of at least MIN_SHARE_TUPLES tuples.
- *
  * A *cut* is one place in each run.  In sort order, all tuples before these
  * places come before all tuples after these places.  Any tuple t of a run makes
  * a cut: in each run, the cut's place is before the first tuple that does not
- * come before t.  The order is total, because heap TIDs decide between equal
- * keys.  Cuts can therefore fall anywhere, even between equal keys, unless the
- * variant wants equal keys in one slice.
+ * come before t.
  *
- * The tuples that make cuts are quantiles.  The leader estimates the quantiles
- * from the sparse indexes.  Each sample stands for the tuples up to the next
- * sample of its run, so the sorted samples of all runs show where equal parts
- * of the tuples end.  The estimate compares samples by words and then by places
- * within runs, not by images.  The cuts themselves are exact.  If a cut falls
- * among many equal keys, the number of tuples before the cut may be too far
- * from the target.  A bisection of the runs' samples then finds a better cut,
- * so the sizes of slices differ by at most 10 % for any data.
+ * The leader estimates the quantiles, which make the cuts, from the sparse
+ * indexes.  Each sample stands for the tuples up to the next sample of its run,
+ * so the sorted samples of all runs show where equal parts of the tuples end.
+ * The estimate compares samples by words and then by places within runs, not by
+ * images.  The cuts themselves are exact.  If a cut falls among many equal keys,
+ * the number of tuples before the cut may be too far from the target.  A
+ * bisection of the runs' samples then finds a better cut, so the sizes of slices
+ * differ by at most 10 % for any data.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,17 +29,14 @@
 #include "utils/memutils.h"
 
 /*
- * Minimum number of tuples of a slice in a large and in a small sort.  The last
- * page of a slice is half full on average.  MIN_SLICE_TUPLES tuples fill enough
- * pages to make this loss small, even if the tuples share posting lists.
+ * Minimum number of tuples of a slice, and of a participant's only slice in a
+ * small sort.  The last page of a slice is half full on average: a small loss
+ * among the pages of MIN_SLICE_TUPLES tuples, even in posting lists.
  */
 #define MIN_SLICE_TUPLES	150000
 #define MIN_SHARE_TUPLES	30000
 
-/*
- * Number of samples to use from all runs together: SLICE_SAMPLES for each
- * slice plus SLICE_SAMPLES for each run, but at most MAX_SAMPLES.
- */
+/* Use SLICE_SAMPLES for each slice and each run, but at most MAX_SAMPLES. */
 #define SLICE_SAMPLES		256
 #define MAX_SAMPLES			16384
 
@@ -141,7 +131,6 @@ collect_candidates(const PtSort *sort, int useful, int64 memory,
 	return n;
 }
 
-/* Make the record at 'position' the reader's current record. */
 static void
 probe(RunReader *reader, int64 position)
 {
@@ -201,10 +190,7 @@ sample_is_before_cut(SortOrder *order, RunReader *reader,
 	return is_before_cut(order, reader, splitter);
 }
 
-/*
- * Find the first record of a run that does not come before the cut.  Starts
- * reading at the last sample before the cut.
- */
+/* Find the first record of a run that does not come before the cut. */
 static void
 cut_run(SortOrder *order, RunReader *reader, const Splitter *splitter, int r,
 		Cut *cut)
@@ -255,11 +241,14 @@ make_cut(PtSort *sort, RunReader *readers, int run, int64 position, Cut *cut)
 	pfree(splitter.words);
 }
 
-static void
-alloc_cut(Cut *cut, int nruns)
+static Cut
+alloc_cut(int nruns)
 {
-	cut->positions = palloc(nruns * sizeof(int64));
-	cut->samples = palloc(nruns * sizeof(int64));
+	Cut			cut = {.before = 0};
+
+	cut.positions = palloc(nruns * sizeof(int64));
+	cut.samples = palloc(nruns * sizeof(int64));
+	return cut;
 }
 
 static void
@@ -282,9 +271,8 @@ improve_cut(PtSort *sort, RunReader *readers, int64 target, int64 tolerance,
 	int			nruns = sort->nruns;
 	int64	   *low = palloc0(nruns * sizeof(int64));
 	int64	   *high = palloc(nruns * sizeof(int64));
-	Cut			last;
+	Cut			last = alloc_cut(nruns);
 
-	alloc_cut(&last, nruns);
 	copy_cut(&last, cut, nruns);
 	for (int r = 0; r < nruns; r++)
 		high[r] = sort->runs[r]->desc.nsamples;
@@ -308,10 +296,7 @@ improve_cut(PtSort *sort, RunReader *readers, int64 target, int64 tolerance,
 		make_cut(sort, readers, widest,
 				 sort->runs[widest]->samples[middle].position, &last);
 
-		/*
-		 * Exclude the sample just tried, so that the loop ends even if
-		 * comparisons are not transitive.
-		 */
+		/* exclude the sample just tried: the comparisons may be intransitive */
 		if (last.before < target)
 			low[widest] = middle + 1;
 		else
@@ -325,7 +310,6 @@ improve_cut(PtSort *sort, RunReader *readers, int64 target, int64 tolerance,
 	pfree(last.samples);
 }
 
-/* Orders the starts of slices by their positions. */
 static int
 compare_cuts(const void *a, const void *b, void *arg)
 {
@@ -341,7 +325,6 @@ compare_cuts(const void *a, const void *b, void *arg)
 	return 0;
 }
 
-/* Store a cut as the start of a slice. */
 static void
 store_cut(PtSort *sort, int slice, const Cut *cut)
 {
@@ -364,9 +347,8 @@ make_cuts(PtSort *sort, RunReader *readers, const Candidate *candidates,
 	double		passed = 0;		/* sum of 'middles': estimated tuples before
 								 * the candidate */
 	int			slice = 1;
-	Cut			cut;
+	Cut			cut = alloc_cut(sort->nruns);
 
-	alloc_cut(&cut, sort->nruns);
 	for (int64 i = 0; i < ncandidates && slice < useful; i++)
 	{
 		const Candidate *candidate = &candidates[i];
@@ -383,7 +365,6 @@ make_cuts(PtSort *sort, RunReader *readers, const Candidate *candidates,
 	return slice;
 }
 
-/* Returns the useful number of slices for this number of tuples. */
 static int
 useful_slices(int nslices, int64 tuples)
 {
@@ -407,9 +388,8 @@ plan(PtSort *sort, int nslices)
 	int64		ncandidates;
 	int			useful;
 	int			slice;
-	Cut			end = {.before = 0};
+	Cut			end = alloc_cut(nruns);
 
-	alloc_cut(&end, nruns);
 	for (int r = 0; r < nruns; r++)
 	{
 		run_begin_read(&readers[r], &sort->order, sort->runs[r],

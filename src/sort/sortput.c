@@ -9,6 +9,12 @@
  * readers may use it.  entries_budget also reserves the write buffer and the
  * memory that learning may need.
  *
+ * A sort with a bound (src/README) compares a new tuple with the last tuple
+ * within the bound before copying it.  Words that are cheap to make nearly
+ * always decide this comparison.  Otherwise (a learned code, ICU sort keys) the
+ * sort compares values, and makes words only for the tuples that it keeps.
+ * If it must spill, no run has more tuples than the bound.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -22,9 +28,8 @@
 #define ENTRIES_PART		4
 
 /*
- * The sort compares runs by copies of their edges: their first and last tuples.
- * All copies together use at most this part of the budget.  Each copy uses at
- * most a quarter of this part.
+ * Part of the budget for copies of runs' edges (first and last tuples), by which
+ * the sort compares runs.  A copy uses at most a quarter of this part.
  */
 #define EDGES_PART			16
 
@@ -35,10 +40,117 @@
 #define FEW_TUPLES			256
 
 /*
- * Returns the part of the budget for entries: all except the sort's other
- * memory, the memory that writing a run will need, and the memory that the key
- * may still need.
+ * Least number of tuples beyond the bound for which the sort drops them: fewer
+ * would not pay.  If memory is full, the larger of LEAST_MORE / 2 and 1 /
+ * TRIM_PART of the bound is enough.
  */
+#define LEAST_MORE		128
+#define TRIM_PART		4
+
+void
+bounded_begin(PtSort *sort)
+{
+	int64		bound = sort->options.bound;
+
+	sort->last_known = false;
+	sort->trimmed = false;
+	sort->trim_at = PG_INT64_MAX;
+	if (bound > 0 && bound < PG_INT64_MAX / 2)
+		sort->trim_at = bound + Max(bound, LEAST_MORE);
+	if (sort->last)
+		pfree(sort->last);
+	sort->last = NULL;
+}
+
+/* True if a new tuple with these words is certainly beyond the bound. */
+static bool
+bounded_refuses(PtSort *sort, const uint64 *words, const void *tuple)
+{
+	SortOrder  *order = &sort->order;
+	int			cmp;
+
+	if (!sort->last_known)
+		return false;
+	cmp = order_compare_words(words, sort->last_words, order->nwords);
+	if (cmp < 0)
+		return false;
+	if (cmp == 0)
+	{
+		/* the caller put 'last' earlier, so an equal tuple comes later */
+		if (order->inline_image)
+			cmp = *(const uint64 *) tuple >= sort->last_words[order->nwords];
+		else
+			cmp = order_compare_tuples(order, tuple, sort->last) >= 0;
+		if (cmp == 0)
+			return false;
+	}
+	sort->trimmed = true;
+	return true;
+}
+
+bool
+bounded_drops(PtSort *sort, const Datum *values, const bool *isnull)
+{
+	SortOrder  *order = &sort->order;
+	uint64		words[KEY_ENTRY_WORDS];
+	int			cmp = 0;
+
+	if (sort->last_by_words)
+	{
+		key_words(sort->key, values, isnull, words);
+		cmp = order_compare_words(words, sort->last_words, order->nwords);
+	}
+	if (cmp == 0)
+	{
+		order->comparisons++;
+		cmp = order->own->compare_values(values, isnull, sort->last,
+										 order->state);
+	}
+
+	/* unless the sort is stable, bytes decide between equal tuples */
+	if (cmp < 0 || (cmp == 0 && !order->stable))
+		return false;
+	sort->trimmed = true;
+	sort->stats.tuples++;
+	return true;
+}
+
+/* Copy an entry as the last tuple within the bound. */
+static void
+set_last(PtSort *sort, int64 i)
+{
+	const SortOrder *order = &sort->order;
+	uint64	   *entry = memsort_entry(sort->memsort, i);
+	const char *tuple = memsort_tuple(sort->memsort, entry);
+	Size		size = order_size(order, tuple);
+
+	memcpy(sort->last_words, entry, order->nwords * sizeof(uint64));
+	sort->last_known = true;
+	sort->last_by_words = sort->key == NULL || key_words_are_quick(sort->key);
+	if (order->inline_image)
+	{
+		sort->last_words[order->nwords] = *(const uint64 *) tuple;
+		return;
+	}
+	if (sort->last)
+		pfree(sort->last);
+	sort->last = MemoryContextAllocHuge(sort->context, size);
+	memcpy(sort->last, tuple, size);
+}
+
+void
+bounded_cut(PtSort *sort)
+{
+	int64		bound = sort->options.bound;
+
+	if (bound <= 0 || sort->memsort->count < bound)
+		return;
+	set_last(sort, bound - 1);
+	sort->trimmed |= sort->memsort->count > bound;
+	sort->memsort->count = bound;
+}
+
+/* Returns the part of the budget for entries, see above. */
 static int64
 entries_budget(PtSort *sort)
 {
@@ -50,19 +162,6 @@ entries_budget(PtSort *sort)
 				   sort->options.budget / ENTRIES_PART), most);
 }
 
-/* Replace the MemSort of the sort, if any, with an empty MemSort. */
-static void
-begin_memory(PtSort *sort)
-{
-	if (sort->memsort)
-	{
-		sort_note_memory(sort);
-		memsort_free(sort->memsort);
-		sort->memsort = NULL;
-	}
-	sort->memsort = memsort_create(&sort->order, entries_budget(sort));
-}
-
 void
 sort_begin_putting(PtSort *sort)
 {
@@ -70,10 +169,16 @@ sort_begin_putting(PtSort *sort)
 
 	learning_begin(sort);
 	bounded_begin(sort);
-	if (sort->memsort && memsort_is_small(sort->memsort))
+	if (sort->memsort && !memsort_is_small(sort->memsort))
+	{
+		sort_note_memory(sort);
+		memsort_free(sort->memsort);
+		sort->memsort = NULL;
+	}
+	if (sort->memsort)
 		memsort_reset(sort->memsort);
 	else
-		begin_memory(sort);
+		sort->memsort = memsort_create(&sort->order, entries_budget(sort));
 	MemoryContextSwitchTo(old);
 }
 
@@ -98,7 +203,6 @@ sort_entries_in_memory(PtSort *sort)
 	sort->stats.sort_ms += pt_ms_since(start);
 }
 
-/* End the open initial run, if any. */
 static void
 close_run(PtSort *sort)
 {
@@ -129,7 +233,6 @@ copy_edge(PtSort *sort, int64 i)
 	return edge;
 }
 
-/* Free a copy made by copy_edge. */
 static void
 free_edge(PtSort *sort, uint64 *edge)
 {
@@ -163,8 +266,7 @@ write_memory(PtSort *sort, RunWriter *writer)
 
 /*
  * Write the tuples in memory, as a new run or at the end of the last run.
- * Pre-sorted input therefore becomes one run of any length.  No run has more
- * tuples than the bound.
+ * Pre-sorted input therefore becomes one run of any length.
  */
 static void
 write_run(PtSort *sort)
@@ -225,7 +327,6 @@ refuse_put(const PtSort *sort)
 	sort_wrong_phase(sort, "cannot put tuple into sort");
 }
 
-/* Raise the error for an image that is too small or too large. */
 static pg_noinline void
 refuse_size(Size size)
 {
@@ -258,10 +359,7 @@ trim(PtSort *sort)
 	memsort_compact(sort->memsort);
 }
 
-/*
- * Recompute the memory for one run from the tuples so far.  Returns true if
- * the memory grew enough to continue filling it.
- */
+/* Recompute the memory for one run; returns true if it grew enough. */
 static bool
 has_more_room(PtSort *sort)
 {
@@ -273,17 +371,16 @@ has_more_room(PtSort *sort)
 	return sort->memsort->budget > before + before / 8;
 }
 
-/*
- * Make room in memory: drop the tuples beyond the bound, let the memory grow,
- * or write the tuples.  Allocates in the sort's own memory context.
- */
+/* Drop the tuples beyond the bound, let the memory grow, or write the tuples. */
 static pg_noinline void
 make_room(PtSort *sort)
 {
+	int64		bound = sort->options.bound;
 	MemoryContext old = MemoryContextSwitchTo(sort->context);
 
 	sort->phase = PHASE_FAILED;
-	if (bounded_pays(sort))
+	if (bound > 0 && sort->memsort->count - bound >=
+		Max(bound / TRIM_PART, LEAST_MORE / 2))
 		trim(sort);
 	else if (!has_more_room(sort))
 		spill(sort);
@@ -343,7 +440,6 @@ sort_commit(PtSort *sort, const uint64 *words)
 	sort_count_put(sort);
 }
 
-/* Put an inline image. */
 static inline void
 put_inline(PtSort *sort, uint64 image, const uint64 *words)
 {
@@ -409,7 +505,6 @@ sort_end_runs(PtSort *sort)
 	sort_note_memory(sort);
 	memsort_free(sort->memsort);
 	sort->memsort = NULL;
-	/* no reader can read joined runs backward */
 	if (!sort->options.random_access)
 		sort_join_runs(sort);
 }

@@ -25,10 +25,6 @@ need_random_access(PtSort *sort, const char *message)
 		sort_wrong_phase(sort, message);
 }
 
-/*
- * As in the server's sort, a backward get returns the tuple before the last
- * tuple returned, or the last of all tuples if a forward get found the end.
- */
 static const void *
 get_from_memory(PtSort *sort, bool forward, Size *size)
 {
@@ -82,11 +78,7 @@ get_from_run(PtSort *sort, bool forward, Size *size)
 	return found ? reader->tuple : NULL;
 }
 
-/*
- * Begin merging a slice: in each run, the records between the positions that
- * the leader planned.  If this process already merged a slice, it reuses the
- * readers of that merge and their memory.
- */
+/* Begin merging a slice, with the readers of the slice before, if any. */
 static void
 merge_slice(PtSort *sort, int slice)
 {
@@ -155,7 +147,6 @@ sort_get(PtSort *sort, bool forward, Size *size)
 /* Maximum number of entries in a batch, so that a batch fits in cache. */
 #define BATCH_ENTRIES	512
 
-/* Returns the next sorted entries in memory, without a copy. */
 static const uint64 *
 entries_from_memory(PtSort *sort, int *n)
 {
@@ -282,13 +273,11 @@ sort_slice_start(PtSort *sort)
 static bool
 next_serial_slice(PtSort *sort, int *slice)
 {
-	bool		first = !sort->slice_taken;
-
 	if (sort->phase == PHASE_PUTTING || sort->phase == PHASE_FAILED)
 		sort_wrong_phase(sort, "cannot get slice of sort");
+	*slice = sort->slice_taken ? -1 : 0;
 	sort->slice_taken = true;
-	*slice = first ? 0 : -1;
-	return first;
+	return *slice == 0;
 }
 
 bool

@@ -5,8 +5,7 @@
  *
  * If the budget has no room for a read buffer for each run, the sort merges the
  * runs in several passes.  The merge order is the number of readers that fit in
- * the budget, each with a buffer of one block.  Reading a run recycles its
- * blocks (tape.c), so passes need no more temporary space than the data.
+ * the budget, each with a buffer of one block.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,9 +18,8 @@
 #include "util.h"
 
 /*
- * The smallest read of a merge is a tape's block.  A block takes about 1 /
- * BLOCK_PART of the budget (but at least BLCKSZ and at most MAX_TAPE_BLOCK
- * bytes), so that one merge can read many runs.
+ * The smallest read of a merge is a tape's block: about 1 / BLOCK_PART of the
+ * budget, from BLCKSZ to MAX_TAPE_BLOCK bytes, so a merge can read many runs.
  */
 #define BLOCK_PART			512
 #define MAX_TAPE_BLOCK		(32 * 1024)
@@ -30,9 +28,8 @@
 #define SAMPLES_PART		16
 
 /*
- * A sort that reads the runs of all participants has the same budget as a sort
- * that writes runs, but its sort_other_memory() is larger.  For this reason,
- * sort_runs_to_leave keeps this part of the merge order free.
+ * Part of the merge order that sort_runs_to_leave keeps free: a sort that reads
+ * the runs of all participants has the same budget, but more other memory.
  */
 #define READING_PART		4
 
@@ -41,14 +38,10 @@
 #define MAX_MERGE_ORDER		500
 
 /*
- * A worker writes runs in any case, because other participants read them.
- * Therefore a worker gains nothing from a large budget.  If the entries and
- * their scratch memory have only RUN_MEMORY bytes, the sort stays in cache and
- * the kernel need not clear fresh memory.
+ * Size of a worker's short runs, with scratch memory (see "Runs" in src/README),
+ * and their maximum number for all participants.
  */
 #define RUN_MEMORY			((int64) 16 * 1024 * 1024)
-
-/* Maximum number of short runs (of RUN_MEMORY bytes) of all participants. */
 #define SHORT_RUNS			32
 
 bool
@@ -98,7 +91,6 @@ sort_run_memory(PtSort *sort)
 	return bytes;
 }
 
-/* Returns the size of a tape's block in bytes. */
 static int64
 block_bytes(const PtSort *sort)
 {
@@ -139,10 +131,7 @@ max_samples(const PtSort *sort)
 	return result;
 }
 
-/*
- * A sort keeps the samples of the open run when that run ends.  The blocks are
- * for lists of extents and for edges.
- */
+/* The blocks are for lists of extents and for edges. */
 int64
 sort_writer_memory(const PtSort *sort)
 {
@@ -160,10 +149,7 @@ sort_begin_run(PtSort *sort, RunWriter *writer)
 					max_samples(sort));
 }
 
-/*
- * Limit the total number of samples of all runs.  Each run, early or late,
- * keeps a number of samples in proportion to its tuples.
- */
+/* Limit the samples of all runs, each in proportion to its tuples. */
 static void
 limit_samples(PtSort *sort)
 {
@@ -235,9 +221,8 @@ append_samples(Run *run, const Run *next, int64 offset)
 
 /*
  * Append the records of the next run to this run without copying them, and
- * close the next run.  No reader can read the result backward: each frame
- * stores the size of the previous frame, but the next run's first frame stores
- * 0.
+ * close the next run.  No reader can read the result backward, because the next
+ * run's first frame stores 0 as the size of the previous frame.
  */
 static void
 append_run(Run *run, Run *next)
@@ -286,15 +271,11 @@ sort_continues_run(PtSort *sort, const uint64 *first)
 }
 
 /*
- * Ascending input becomes one run, because the open run goes on while tuples
- * come after its last tuple.  Descending input (of an index in descending
- * order, for example) becomes runs in descending order.  Without joining them,
- * a merge would rewrite these runs to concatenate them.  Joining two runs joins
- * their lists of extents.
- *
- * Only neighbours are joined: other runs of the queue that do not overlap are
- * rare, and a stable sort must keep the order of its runs.  An earlier run
- * follows a later one only if no tuple of one equals a tuple of the other.
+ * Descending input becomes runs in descending order.  Joining them avoids a
+ * merge that would rewrite them.  Only neighbours are joined: other runs of the
+ * queue that do not overlap are rare, and a stable sort must keep the order of
+ * its runs.  An earlier run follows a later one only if no tuple of one equals a
+ * tuple of the other.
  */
 void
 sort_join_runs(PtSort *sort)
@@ -323,9 +304,8 @@ sort_join_runs(PtSort *sort)
 }
 
 /*
- * Returns the number of bytes by which lists of blocks may grow in a merge.
- * Each block that the merge reads and recycles may become an extent of the tape
- * that the merge writes.  A list of extents has up to twice the room it needs.
+ * Returns the number of bytes by which lists of blocks may grow in a merge: each
+ * block read may become an extent, in a list with up to twice the room.
  */
 static int64
 list_memory(Run **runs, int nruns, MergePurpose purpose)
@@ -337,10 +317,7 @@ list_memory(Run **runs, int nruns, MergePurpose purpose)
 	return blocks * 2 * sizeof(TapeExtent);
 }
 
-/*
- * Returns the part of the budget, in bytes, that is left for the readers of a
- * merge and for lists of blocks.
- */
+/* Returns the bytes left for the readers of a merge and for lists of blocks. */
 static int64
 merge_memory(const PtSort *sort, MergePurpose purpose)
 {
@@ -427,17 +404,6 @@ close_merged(PtSort *sort, int first, int n)
 	memmove(merged, merged + n, (sort->nruns - first) * sizeof(Run *));
 }
 
-/* Move the last run of the queue to another place. */
-static void
-move_last(PtSort *sort, int place)
-{
-	Run		  **target = sort->runs + place;
-	Run		   *run = sort->runs[sort->nruns - 1];
-
-	memmove(target + 1, target, (sort->nruns - 1 - place) * sizeof(Run *));
-	*target = run;
-}
-
 /* Merge n runs of the queue into one. */
 static void
 merge_runs(PtSort *sort, int n)
@@ -461,7 +427,13 @@ merge_runs(PtSort *sort, int n)
 	close_merged(sort, first, n);
 	sort_append_run(sort, &writer);
 	if (sort->order.stable)
-		move_last(sort, first);
+	{
+		Run		   *run = sort->runs[sort->nruns - 1];
+
+		memmove(sort->runs + first + 1, sort->runs + first,
+				(sort->nruns - 1 - first) * sizeof(Run *));
+		sort->runs[first] = run;
+	}
 }
 
 /*
@@ -477,10 +449,7 @@ runs_to_merge(int nruns, int target, int order)
 	return n == 0 ? order : n + 1;
 }
 
-/*
- * Returns the bytes that the merges of runs down to 'target' runs write; all
- * runs count as average runs.
- */
+/* Returns the bytes that merges of equal runs down to 'target' runs write. */
 static double
 merged_bytes(double run_bytes, int nruns, int target, int order)
 {
@@ -497,7 +466,6 @@ merged_bytes(double run_bytes, int nruns, int target, int order)
 	return merged;
 }
 
-/* Returns the size of the average run. */
 static double
 average_run(const PtSort *sort)
 {

@@ -3,9 +3,7 @@
  * tuplesort.c
  *	  The sort object: one state machine for all its roles.
  *
- *		PUTTING		tuples go to memory; when the budget is used up, the sort
- *					spills them as an initial run, or appends them to the
- *					last run if they come after it (serial, worker)
+ *		PUTTING		tuples go to memory, and then to runs (serial, worker)
  *			|
  *		perform:	serial without runs		-> MEMORY
  *					serial with runs		-> MERGING, or RUN for random access
@@ -46,67 +44,45 @@ StaticAssertDecl(offsetof(struct PtSort, order) == 0 &&
 				 offsetof(SortOrder, state) == offsetof(SortHead, state),
 				 "a PtSort does not begin with a SortHead");
 
-/* Returns a sentence about the phase, for errors about a wrong phase. */
-static const char *
-phase_detail(const PtSort *sort)
-{
-	switch (sort->phase)
-	{
-		case PHASE_PUTTING:
-			return _("The sort has not been performed yet.");
-		case PHASE_MEMORY:
-		case PHASE_MERGING:
-		case PHASE_RUN:
-			return _("The sort has already been performed.");
-		case PHASE_SLICES:
-			return _("The sort has been performed, and has no current slice.");
-		case PHASE_ANNOUNCED:
-			return _("The sort has been performed and has announced its runs to the leader.");
-		case PHASE_FAILED:
-			break;
-	}
-	return _("The sort could not be performed.");
-}
+#define PERFORMED	gettext_noop("The sort has already been performed.")
 
+/* What errors about a wrong phase say of each phase, and its method. */
+static const struct
+{
+	const char *detail;
+	PtSortMethod method;
+}			phases[] = {
+	[PHASE_PUTTING] = {gettext_noop("The sort has not been performed yet."),
+	PTSORT_STILL_IN_PROGRESS},
+	[PHASE_MEMORY] = {PERFORMED, PTSORT_IN_MEMORY},
+	[PHASE_MERGING] = {PERFORMED, PTSORT_EXTERNAL_MERGE},
+	[PHASE_RUN] = {PERFORMED, PTSORT_EXTERNAL_SORT},
+	[PHASE_SLICES] = {gettext_noop("The sort has been performed, and has no current slice."),
+	PTSORT_EXTERNAL_MERGE},
+	[PHASE_ANNOUNCED] = {gettext_noop("The sort has been performed and has announced its runs to the leader."),
+	PTSORT_EXTERNAL_SORT},
+	[PHASE_FAILED] = {gettext_noop("The sort could not be performed."),
+	PTSORT_STILL_IN_PROGRESS},
+};
 void
 sort_wrong_phase(const PtSort *sort, const char *message)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg_internal("%s", _(message)),
-			 errdetail_internal("%s", phase_detail(sort))));
-}
-
-/* Returns the method that the sort used since the last reset. */
-static PtSortMethod
-current_method(const PtSort *sort)
-{
-	switch (sort->phase)
-	{
-		case PHASE_MEMORY:
-			return sort->trimmed ? PTSORT_TOP_N : PTSORT_IN_MEMORY;
-		case PHASE_MERGING:
-		case PHASE_SLICES:
-			return PTSORT_EXTERNAL_MERGE;
-		case PHASE_RUN:
-		case PHASE_ANNOUNCED:
-			return PTSORT_EXTERNAL_SORT;
-		case PHASE_PUTTING:
-		case PHASE_FAILED:
-			break;
-	}
-	return PTSORT_STILL_IN_PROGRESS;
+			 errdetail_internal("%s", _(phases[sort->phase].detail))));
 }
 
 static PtSortMethod
 sort_method(const PtSort *sort)
 {
-	PtSortMethod now = current_method(sort);
+	PtSortMethod now = phases[sort->phase].method;
 
+	if (now == PTSORT_IN_MEMORY && sort->trimmed)
+		now = PTSORT_TOP_N;
 	return Max(now, sort->stats.method);
 }
 
-/* sort_wrong_variant raises sort_state's error for a wrong variant. */
 void
 sort_wrong_variant(const PtSort *sort, const PtSortVariant *variant)
 {
@@ -160,7 +136,6 @@ sort_failed(const PtSort *sort)
 		(sort->options.shared && shared_has_failed(sort->options.shared));
 }
 
-/* Raise an error for options that do not fit together. */
 static void
 refuse_options(const char *message, const char *hint)
 {
@@ -170,7 +145,6 @@ refuse_options(const char *message, const char *hint)
 			 hint ? errhint("%s", _(hint)) : 0));
 }
 
-/* Check the options that the role needs or excludes. */
 static void
 check_role(const PtSortOptions *options)
 {
@@ -209,18 +183,6 @@ check_size(int64 size, const char *what, const char *hint)
 				 errhint("%s", hint)));
 }
 
-/* Check the options that any role may have. */
-static void
-check_sizes(const PtSortOptions *options)
-{
-	check_size(options->budget, "budget",
-			   "Set PtSortOptions.budget to a number of bytes.");
-	check_size(options->expected_tuples, "expected number of tuples",
-			   "Set PtSortOptions.expected_tuples to 0 if it is unknown.");
-	check_size(options->bound, "bound",
-			   "Set PtSortOptions.bound to 0 if all tuples are wanted.");
-}
-
 /* Check that the variant has the callbacks that its kind of images needs. */
 static void
 check_variant(const PtSortVariant *variant)
@@ -247,10 +209,8 @@ check_variant(const PtSortVariant *variant)
 }
 
 /*
- * Raise an error for options that do not fit together, or do not fit the
- * variant and its number of words.  Without these checks, a wrong option would
- * cause a wrong result or an endless wait, far from the mistake.  (shared.c
- * checks the numbers of participants.)
+ * Raise an error for options that would cause a wrong result or an endless wait,
+ * far from the mistake.  (shared.c checks the numbers of participants.)
  */
 static void
 check_options(const PtSortVariant *variant, const PtSortOptions *options,
@@ -266,10 +226,14 @@ check_options(const PtSortVariant *variant, const PtSortOptions *options,
 	if (variant->inline_image && nwords == 0)
 		refuse_options("sort of inline images must have a sort key", NULL);
 	check_role(options);
-	check_sizes(options);
+	check_size(options->budget, "budget",
+			   "Set PtSortOptions.budget to a number of bytes.");
+	check_size(options->expected_tuples, "expected number of tuples",
+			   "Set PtSortOptions.expected_tuples to 0 if it is unknown.");
+	check_size(options->bound, "bound",
+			   "Set PtSortOptions.bound to 0 if all tuples are wanted.");
 }
 
-/* Begin a sort; 'own' has the extras of ptsort's own variants. */
 static PtSort *
 begin(const PtSortVariant *variant, const SortVariant *own, PtSortKey *key,
 	  void *state, int nwords, MemoryContext context,
@@ -326,18 +290,6 @@ sort_begin(const PtSortVariant *variant, void *state, int nwords,
 	return begin(variant, &no_extras, NULL, state, nwords, context, options);
 }
 
-/* Prepare to read the only run, if any, in both directions. */
-static void
-start_run(PtSort *sort)
-{
-	Size		buffer = Min(sort->options.budget, MAX_WRITE_BUFFER);
-
-	sort->phase = PHASE_RUN;
-	if (sort->nruns > 0)
-		run_begin_read(&sort->reader, &sort->order, sort->runs[0], buffer,
-					   false);
-}
-
 /* Start the final merge, which runs while the caller reads the result. */
 static void
 start_merging(PtSort *sort)
@@ -359,13 +311,16 @@ perform_serial(PtSort *sort)
 		return;
 	}
 	sort_end_runs(sort);
-	if (sort->options.random_access)
+	if (!sort->options.random_access)
 	{
-		sort_merge_down(sort, 1);
-		start_run(sort);
-	}
-	else
 		start_merging(sort);
+		return;
+	}
+	sort_merge_down(sort, 1);
+	sort->phase = PHASE_RUN;
+	if (sort->nruns > 0)
+		run_begin_read(&sort->reader, &sort->order, sort->runs[0],
+					   Min(sort->options.budget, MAX_WRITE_BUFFER), false);
 }
 
 static void
@@ -392,7 +347,6 @@ perform_worker(PtSort *sort)
 					sort_failed(sort));
 }
 
-/* Check that a run fits this sort, and record the run's properties. */
 static void
 check_run(PtSort *sort, const RunDesc *desc)
 {
@@ -431,17 +385,6 @@ import_runs(PtSort *sort)
 	}
 }
 
-/* Plan the slices unless the sort failed; publish the plan or the failure. */
-static void
-publish_slices(PtSort *sort)
-{
-	PtSortShared *shared = sort->options.shared;
-
-	if (!sort_failed(sort))
-		sort_plan_slices(sort);
-	shared_publish_plan(shared, sort_failed(sort));
-}
-
 /* Wait for the runs of all participants, or for the plan of the slices. */
 static void
 perform_reading(PtSort *sort)
@@ -459,7 +402,11 @@ perform_reading(PtSort *sort)
 		return;
 	}
 	if (options->role == PTSORT_SLICE_LEADER)
-		publish_slices(sort);
+	{
+		if (!sort_failed(sort))
+			sort_plan_slices(sort);
+		shared_publish_plan(options->shared, sort_failed(sort));
+	}
 	sort->phase = PHASE_SLICES;
 }
 
@@ -492,7 +439,6 @@ sort_end(PtSort *sort)
 	MemoryContextDelete(sort->variant_context);
 }
 
-/* Free all memory and files of a sort with runs. */
 static void
 drop_runs(PtSort *sort)
 {
@@ -536,8 +482,8 @@ sort_reset(PtSort *sort)
 	sort->slice_taken = false;
 	sort->returned = 0;
 	sort->batch_left = 0;
-	sort->position.before = sort->mark.before = 0;
-	sort->position.at_end = sort->mark.at_end = false;
+	memset(&sort->position, 0, sizeof(SortPosition));
+	sort->mark = sort->position;
 }
 
 void

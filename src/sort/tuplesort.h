@@ -3,10 +3,10 @@
  * tuplesort.h
  *	  The sort object behind ptsort.h and ptsort_variant.h.
  *
- * tuplesort.c begins, performs and ends a sort.  sortput.c, learning.c and
- * bounded.c fill the sort, sortruns.c writes and merges its runs, slices.c
- * cuts the final merge, and sortread.c reads the result.  Functions of
- * ptsort.h and ptsort_variant.h have the prefix sort_ instead of ptsort_ here.
+ * tuplesort.c begins, performs and ends a sort.  sortput.c and learning.c fill
+ * the sort, sortruns.c writes its runs, merge.c merges them, slices.c cuts the
+ * final merge, and sortread.c reads the result.  Functions of ptsort.h and
+ * ptsort_variant.h have the prefix sort_ instead of ptsort_ here.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@
 
 #include "debug.h"
 #include "memory/memsort.h"
-#include "sort/merge.h"
+#include "tape/run.h"
 
 /* Maximum block size of the sort's memory context, except for large chunks. */
 #define SORT_BLOCK	(32 * 1024)
@@ -32,6 +32,8 @@ typedef enum SortPhase
 	PHASE_ANNOUNCED,
 	PHASE_FAILED				/* an operation began but did not succeed */
 } SortPhase;
+
+typedef struct Merge Merge;
 
 /* SortPosition: the position of the next get. */
 typedef struct SortPosition
@@ -70,12 +72,13 @@ struct PtSort
 	int			nruns;
 	int			maxruns;
 	Merge	   *merge;			/* MERGING */
-	int64		trim_at;		/* bounded.c trims at this number of tuples */
-	bool		trimmed;		/* bounded.c dropped a tuple */
-	bool		last_known;		/* bounded.c: last_words and last are set to
-								 * the last tuple within the bound */
-	bool		last_by_words;	/* bounded.c: comparing words is the quickest
-								 * way to see that a tuple comes after 'last' */
+	int64		trim_at;		/* number of tuples at which a sort with a
+								 * bound drops tuples */
+	bool		trimmed;		/* the sort dropped a tuple */
+	bool		last_known;		/* last_words and last are set to the last
+								 * tuple within the bound */
+	bool		last_by_words;	/* comparing words is the quickest way to see
+								 * that a tuple comes after 'last' */
 	uint64		last_words[PTSORT_MAX_WORDS + 1];
 	char	   *last;			/* image of the last tuple, unless inline */
 	bool		slice_taken;	/* serial: next_slice returned the slice */
@@ -110,24 +113,17 @@ extern void sort_stats(PtSort *sort, PtSortStats *stats);
 /* sort_rebound resets a sort that has a bound, and sets a new bound. */
 extern void sort_rebound(PtSort *sort, int64 bound);
 
-/*
- * sort_wrong_phase raises an error with 'message' for an operation in the wrong
- * phase.
- */
+/* sort_wrong_phase raises 'message' for an operation in the wrong phase. */
 pt_noreturn extern void sort_wrong_phase(const PtSort *sort,
 										 const char *message);
 
 /*
  * sort_other_memory returns the number of bytes that the memory contexts of
  * the sort and its variant allocated for everything except the entries.
+ * sort_note_memory, called while this number is high, records the sort's peak:
+ * the number plus the peak of the entries since the last call.
  */
 extern int64 sort_other_memory(const PtSort *sort);
-
-/*
- * sort_note_memory records the peak of the sort's memory: the current
- * sort_other_memory() plus the peak of the entries since the last call.
- * Callers should call sort_note_memory while sort_other_memory() is high.
- */
 extern void sort_note_memory(PtSort *sort);
 
 
@@ -137,8 +133,7 @@ extern void sort_note_memory(PtSort *sort);
  * sort_reserve may make the key learn, so a caller whose key learns must call
  * sort_reserve before making words.  ptsort's own variants call sort_place,
  * sort_add and sort_put_entry instead of sort_reserve, sort_commit and
- * sort_put.  If memory has room, these three functions run inline, so that
- * adding a tuple costs little more than copying it.
+ * sort_put: these run inline if memory has room.
  */
 
 /*
@@ -187,10 +182,10 @@ sort_count_put(PtSort *sort)
 }
 
 /*
- * sort_next_place returns the address for the next image, or NULL if memory
- * must grow to have room for 'most' bytes.  Images must not be inline.  The
- * function reserves nothing: after making an image at the address, the caller
- * calls sort_add_next, or sort_place with the image's size.
+ * sort_next_place returns the address for the next flat image, or NULL if
+ * memory has no room for 'most' bytes.  It reserves nothing: after making an
+ * image there, the caller calls sort_add_next, or sort_place with its size, and
+ * no other function of the sort before.
  */
 static inline void *
 sort_next_place(PtSort *sort, Size most)
@@ -200,11 +195,6 @@ sort_next_place(PtSort *sort, Size most)
 	return NULL;
 }
 
-/*
- * sort_add_next adds the image that the caller made at the address from
- * sort_next_place.  Between these two calls, the caller must not call other
- * functions of the sort.
- */
 static inline void
 sort_add_next(PtSort *sort, Size size, const uint64 *words)
 {
@@ -221,7 +211,7 @@ sort_place(PtSort *sort, Size size)
 	return sort_reserve(sort, size);
 }
 
-/* sort_add is sort_commit for images that are not inline. */
+/* sort_add is sort_commit for flat images. */
 static inline void
 sort_add(PtSort *sort, const uint64 *words)
 {
@@ -255,10 +245,7 @@ sort_put_entry(PtSort *sort, const uint64 *entry)
  */
 extern void sort_entries_in_memory(PtSort *sort);
 
-/*
- * sort_spill writes the tuples in memory to a run, although memory may have
- * room.  The caller can put more tuples.
- */
+/* sort_spill writes the tuples in memory to a run, although memory has room. */
 extern void sort_spill(PtSort *sort);
 
 /*
@@ -267,58 +254,8 @@ extern void sort_spill(PtSort *sort);
  */
 extern void sort_end_runs(PtSort *sort);
 
-
-/*
- * learning.c: whether, when and from which tuples the key learns
- */
-
-/* learning_begin prepares any sort for input, whether or not its key learns. */
-extern void learning_begin(PtSort *sort);
-
-/*
- * learning_gains returns false if reading the collation's tables would not pay
- * off for the expected number of tuples.  A serial sort would then gain
- * nothing: it would use the same abbreviated keys of text as the server's sort.
- */
-extern bool learning_gains(const PtSort *sort);
-
-/*
- * learning_memory returns the part of the budget that the sort must set aside,
- * because learning may still need it.
- */
-extern int64 learning_memory(const PtSort *sort);
-
-/*
- * If the key is learning, learning_end ends this state: the key learns from the
- * tuples in memory or gives up, and the sort makes the words of these tuples
- * again if necessary.  The sort calls learning_note_put when sort->learn_at
- * tuples are in memory.  learning_note_put calls learning_end, or doubles
- * learn_at if learning should wait for more tuples.
- */
-extern void learning_note_put(PtSort *sort);
-extern void learning_end(PtSort *sort);
-
-/*
- * learning_came_in_order: true if the key of a serial sort is learning and the
- * input is pre-sorted so far.  Then the sort needs no words until memory is
- * full: comparing a tuple with its predecessor is cheaper than making words.
- */
-extern bool learning_came_in_order(PtSort *sort);
-
-
-/*
- * bounded.c: sorts with a bound, if the caller wants only the first tuples
- */
-
 /* bounded_begin prepares any sort, with or without a bound, for its input. */
 extern void bounded_begin(PtSort *sort);
-
-/*
- * bounded_refuses: true if a new tuple with these words is certainly beyond the
- * bound.
- */
-extern bool bounded_refuses(PtSort *sort, const uint64 *words,
-							const void *tuple);
 
 /*
  * bounded_may_drop: true if the sort can drop tuples now.  If true, the
@@ -345,10 +282,72 @@ extern bool bounded_drops(PtSort *sort, const Datum *values,
 extern void bounded_cut(PtSort *sort);
 
 /*
- * bounded_pays: true if enough entries are beyond the bound to make up for
- * sorting all entries.
+ * learning.c: whether, when and from which tuples the key learns
  */
-extern bool bounded_pays(const PtSort *sort);
+
+/* learning_begin prepares any sort for input, whether or not its key learns. */
+extern void learning_begin(PtSort *sort);
+
+/*
+ * learning_gains returns false if reading the collation's tables would not pay
+ * off for the expected number of tuples.  A serial sort would then gain
+ * nothing: it would use the same abbreviated keys of text as the server's sort.
+ */
+extern bool learning_gains(const PtSort *sort);
+
+/* learning_memory returns the bytes of the budget that learning may need. */
+extern int64 learning_memory(const PtSort *sort);
+
+/*
+ * If the key is learning, learning_end ends this state: the key learns from the
+ * tuples in memory or gives up, and the sort makes the words of these tuples
+ * again if necessary.  When sort->learn_at tuples are in memory,
+ * learning_note_put does so, or doubles learn_at to wait for more tuples.
+ */
+extern void learning_note_put(PtSort *sort);
+extern void learning_end(PtSort *sort);
+
+/*
+ * learning_came_in_order: true if the key of a serial sort is learning and the
+ * input is pre-sorted so far.  Then the sort needs no words until memory is
+ * full: comparing a tuple with its predecessor is cheaper than making words.
+ */
+extern bool learning_came_in_order(PtSort *sort);
+
+
+/*
+ * merge.c
+ */
+
+/* MergePurpose: the use of the merged stream. */
+typedef enum MergePurpose
+{
+	MERGE_TO_RUN,				/* to write a run; recycles the input blocks */
+	MERGE_FINAL					/* to return the result of the sort */
+} MergePurpose;
+
+/*
+ * merge_create starts a merge of runs, and divides 'memory' bytes among their
+ * readers.  merge_free does not close the runs.
+ */
+extern Merge *merge_create(SortOrder *order, Run **runs, int nruns,
+						   int64 memory, MergePurpose purpose);
+extern void merge_free(Merge *merge);
+
+/*
+ * merge_restart restarts the merge, but reads only the records of run i at
+ * positions [from[i], to[i]).  The contents of the read buffers remain usable.
+ */
+extern void merge_restart(Merge *merge, const int64 *from, const int64 *to);
+
+/*
+ * merge_next moves to the merged stream's next tuple.  It returns the reader of
+ * this tuple, or NULL at the end.  The tuple is valid until the next call.
+ * merge_next_entries copies the words and inline images of up to max tuples,
+ * moves past them, and returns their number, 0 at the end.
+ */
+extern RunReader *merge_next(Merge *merge);
+extern int	merge_next_entries(Merge *merge, uint64 *entries, int max);
 
 
 /*
@@ -360,19 +359,18 @@ extern bool bounded_pays(const PtSort *sort);
  */
 
 /*
- * sort_begin_run starts a new run.  A worker's run gets a sparse index, because
- * other participants may read it.  sort_writer_memory returns the number of
- * bytes by which sort_other_memory() may grow if the sort begins a run.
+ * sort_begin_run starts a new run, a worker's with a sparse index for other
+ * participants.  sort_writer_memory returns the number of bytes by which
+ * sort_other_memory() may then grow.
  */
 extern void sort_begin_run(PtSort *sort, RunWriter *writer);
 extern int64 sort_writer_memory(const PtSort *sort);
 
 /*
  * sort_wants_short_runs: true if the sort writes runs in any case, and its
- * budget is larger than a short run needs.  sort_run_memory returns the number
- * of bytes of entries worth collecting for one run.  sort_short_runs_memory
- * returns the total size of the maximum number of short runs.  In sorts
- * without short runs, the last two functions return PG_INT64_MAX.
+ * budget is larger than a short run needs.  sort_run_memory returns the bytes
+ * of entries worth collecting for one run, and sort_short_runs_memory the total
+ * size of the maximum number of short runs; both PG_INT64_MAX without these.
  */
 extern bool sort_wants_short_runs(const PtSort *sort);
 extern int64 sort_short_runs_memory(const PtSort *sort);
@@ -408,9 +406,8 @@ extern Merge *sort_create_merge(PtSort *sort, Run **runs, int nruns,
 extern void sort_merge_down(PtSort *sort, int target);
 
 /*
- * sort_plan_slices cuts the runs into the shared block's slices (slices.c).
- * Some slices may be empty.  Every tuple of a slice comes before every tuple of
- * the next slice.  Planning uses at most about the rest of the budget, unless
+ * sort_plan_slices cuts the runs into the shared block's slices (slices.c), of
+ * which some may be empty.  It uses at most about the rest of the budget, unless
  * the samples and smallest read buffers of very many runs need more.  After
  * planning, the runs have no samples.
  */
@@ -455,7 +452,7 @@ memory_next(PtSort *sort)
 	return memsort_entry(ms, sort->position.before++);
 }
 
-/* sort_next is sort_get for images that are not inline. */
+/* sort_next is sort_get for flat images. */
 static inline const void *
 sort_next(PtSort *sort, bool forward)
 {
