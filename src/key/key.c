@@ -46,10 +46,7 @@ find_ranks(Oid collation)
 	return ptsort_use_collation_tables ? text_rank_find(collation) : NULL;
 }
 
-/*
- * Determine how to make the word of a column, or up to 'nwords' words if the
- * column is text for which the key can learn a code.
- */
+/* Determine how to make a column's word, or up to 'nwords' words of text. */
 static void
 init_word(PtSortKey *key, const KeyColumn *column, int nwords)
 {
@@ -110,8 +107,7 @@ has_word(const PtSortKey *key)
 /*
  * Pack the leading columns that can be packed, and a word of the next column if
  * that column has one.  If the result is one column of 64 bits or more, use an
- * unpacked word instead.  The unpacked word carries as much information as the
- * pack and needs no null bit.  A narrower column has room for the null bit.
+ * unpacked word instead, which carries as much information without a null bit.
  * With a null bit, equal words mean equal values, so ties need no comparison.
  */
 static void

@@ -47,9 +47,8 @@ typedef struct PtSortKey
 	int			nwords;
 	int			word_columns;	/* number of leading columns in the words */
 	bool		exact;			/* true if all columns are in the pack */
-	bool		learning;		/* true until learning ends, with or without a
-								 * result; until then words decide less, but
-								 * do not contradict the order */
+	bool		learning;		/* true until learning ends; until then words
+								 * decide less */
 	Size		limit;			/* number of bytes that learning may use; the
 								 * result needs fewer */
 	KeyPack		pack;			/* used if 'exact', or to pack several
@@ -127,14 +126,13 @@ extern bool key_words_are_quick(const PtSortKey *key);
 /*
  * The following functions are for keys whose 'learning' is true at creation.
  *
- * key_can_learn returns true if the key can learn.  Learning from bytewise
- * strings is always possible; for other strings it needs the collation's
- * tables.  ICU's tables are slow to load, so the key can learn with them only
- * if this process already loaded them or there are 'many' values: enough for
- * key_reading_cost (see text_rank_reading_cost).
+ * key_can_learn returns true if the key can learn.  ICU's tables are slow to
+ * load, so the key can learn with them only if this process already loaded them
+ * or there are 'many' values: enough for key_reading_cost (see
+ * text_rank_reading_cost).
  *
  * After key_begin_learning, the key samples the values for which it makes
- * words.  Before this call, learning costs nothing.
+ * words.
  *
  * key_adopt gives the key a sample that text_code_export made in another
  * process.  The key then learns the same code as that process.

@@ -26,10 +26,8 @@
  * image of the tuple (PtSortVariant.inline_image).  ptsort marks recently dead
  * tuples in unique indexes only.  Only key_pack.h and .c use the layout.
  *
- * Loading an index makes one tuple from each entry, with a few shifts and
- * stores for each field.  The place of each field is fixed in tuples without
- * nulls.  Tuples with nulls take a slower path, because nulls change the
- * offsets of the columns.
+ * The place of each field is fixed in tuples without nulls.  Tuples with nulls
+ * take a slower path, because nulls change the offsets of the columns.
  *
  *-------------------------------------------------------------------------
  */

@@ -73,7 +73,7 @@ order_compare_words(const uint64 *a, const uint64 *b, int n)
 	return 0;
 }
 
-/* order_size returns an image's size; it reads only the first 8 bytes. */
+/* Returns an image's size; it reads only the first 8 bytes. */
 static inline Size
 order_size(const SortOrder *order, const void *tuple)
 {
@@ -120,7 +120,6 @@ order_has_last_words(const SortOrder *order)
 	return !order->stable && order->own->last_word != NULL;
 }
 
-/* True if tuples with these words compare equal. */
 static inline bool
 order_words_decide(const SortOrder *order, const uint64 *words)
 {

@@ -27,9 +27,8 @@
 #include "utils/memutils.h"
 
 /*
- * Shares of the memory limit for learning.  A low limit reduces the sample by a
- * larger factor than the tables, because larger tables distinguish more strings
- * than a larger sample would.  Choosing symbols uses the model's share.
+ * Shares of the memory limit for learning.  A low limit reduces the sample more
+ * than the tables, which distinguish more strings than a larger sample would.
  */
 #define SAMPLE_LIMIT(limit)		Min((limit) / 2, TEXT_SAMPLE_MEMORY)
 #define MODEL_LIMIT(limit)		Min((limit) / 8 * 3, TEXT_MODEL_MEMORY)
@@ -46,10 +45,7 @@
  */
 #define ALIKE_FRACTION		1000
 
-/*
- * Number of characters that the model counts per word.  In one of WHOLE_STRINGS
- * strings the model counts all characters: a word may hold much of a long path.
- */
+/* The model counts this many characters per word; one in 8 strings, whole. */
 #define COUNTED_CHARACTERS	32
 #define WHOLE_STRINGS		8
 
@@ -105,7 +101,7 @@ struct TextCode
 	MemoryContext context;		/* holds all memory of the code */
 	Size		limit;			/* maximum memory while learning, in bytes */
 	Size		peak;			/* most bytes used while learning */
-	TextForm	form;			/* form of the values */
+	TextForm	form;
 	const TextRanks *ranks;		/* order of the strings; NULL: bytewise */
 	bool		plain;			/* true if the word is the first 8 bytes */
 	int			nwords;
@@ -497,10 +493,7 @@ text_code_import(TextCode *code, const char *source, Size length)
  * Learning
  */
 
-/*
- * Choose the prefix: it is common to nearly all strings of the sample, and ends
- * after a character whose symbol does not depend on the next character.
- */
+/* Choose a prefix that ends where the next character changes no symbol. */
 static void
 learn_prefix(TextCode *code)
 {
@@ -608,10 +601,9 @@ compare_words(const void *a, const void *b)
 }
 
 /*
- * Sort the sample's strings by the words of the code or, before the code
- * exists, by their first bytes.  Returns the number of pairs of neighbours
- * that differ.  Sets *alike to the number of these pairs that agree in the
- * first half of the first word.
+ * Sort the sample by its words or, before there is a code, by its first bytes.
+ * Returns the number of neighbours that differ.  Sets *alike to the number of
+ * these that agree in the first half of the first word.
  */
 static int
 count_different(TextCode *code, int *alike)

@@ -361,7 +361,7 @@ digest_elements(const ElementList *list)
 #define TRIAL_KINDS		32
 #define TRIAL_PAIRS		1024
 
-/* TrialKind: some elements that all passes treat alike. */
+/* TrialKind: some elements that have weights, and go backward, alike. */
 typedef struct TrialKind
 {
 	uint64		signature;
@@ -377,7 +377,6 @@ typedef struct Trial
 	TrialKind	kinds[TRIAL_KINDS];
 } Trial;
 
-/* The same for elements that have weights, and go backward, in equal passes. */
 static uint64
 signature_of(const ElementList *list, int i)
 {
@@ -468,7 +467,6 @@ make_pair(Trial *trial, int part, StringInfo string, StringInfo variant)
 	}
 }
 
-/* True if the tables and the collation agree on pairs of strings. */
 static bool
 agrees_on_elements(const TextRanks *ranks, const ElementList *list,
 				   Oid collation)

@@ -28,10 +28,9 @@
  * numbers				in a numeric collation, several digits form a number
  *
  * A collation contradicts itself if it normalizes and has letters composed of a
- * Latin letter and a mark; Vietnamese is an example.  If two strings are all
- * Latin, ICU compares them by a fast path that does not normalize.  This path
- * does not see that one more mark turns a letter into another letter.  ptsort
- * does not use the weights of these collations.
+ * Latin letter and a mark, as Vietnamese has.  ICU compares strings that are
+ * all Latin by a fast path that does not normalize, and does not see that a
+ * mark turns a letter into another one.  ptsort does not use these collations.
  *
  * ptsort links only against the server, and ICU renames its functions with
  * every release.  So ptsort looks the functions up by name.  If the process
@@ -167,8 +166,7 @@ struct IcuCollation
 	UCollationElements *elements;
 	bool		normalizes;
 	bool		numeric;
-	bool		contradicts;	/* true if the collation contradicts itself,
-								 * see the file comment */
+	bool		contradicts;	/* see the file comment */
 	uint32		variable_top;	/* 0: blanks and punctuation have weights */
 	USet	   *begins;			/* characters before a contraction's last */
 	USet	   *continues;		/* characters after a contraction's first */
@@ -269,7 +267,7 @@ same_version(const UCollator *collator, const char *locale)
  * Weights
  */
 
-/* Returns the next nonzero primary weight of the text, 0 at its end. */
+/* Returns the text's next nonzero primary weight, 0 at the end. */
 static uint32
 next_weight(IcuCollation *icu)
 {
@@ -305,7 +303,7 @@ begin_text(IcuCollation *icu, const UChar *text, int length)
 		elog(ERROR, "ICU could not read a string: error %d", error);
 }
 
-/* Returns the rank of a weight after reordering; 0 for an ignored weight. */
+/* Returns the rank of a weight; 0: ignored. */
 static uint32
 rank_of(const IcuCollation *icu, uint32 weight)
 {
@@ -451,10 +449,7 @@ note_contraction(IcuCollation *icu, const UChar *string, int length)
 	}
 }
 
-/*
- * Returns the first byte of a text's sort key; -1 unless the key has only one
- * primary weight, which must equal 'weight' in all bytes after the first.
- */
+/* The first byte of a sort key; -1 unless 'weight' follows, and nothing else */
 static int
 key_first_byte(const IcuCollation *icu, const UChar *string, int length,
 			   uint32 weight)
@@ -501,9 +496,8 @@ compare_scripts(const void *a, const void *b)
 }
 
 /*
- * Record contractions and, if 'reorders' is true, the scripts of contractions
- * that begin with SCRIPT_MARK.  Returns false if ICU fails or ICU's data do not
- * have the expected form.
+ * Record contractions and, if 'reorders' is true, scripts.  Returns false if
+ * ICU fails or its data do not have the expected form.
  */
 static bool
 note_contractions(IcuCollation *icu, USet *contractions, bool reorders)

@@ -75,10 +75,7 @@ text_sample_show(TextSample *sample, const char *string, int length)
 	sample->nstrings++;
 }
 
-/*
- * Returns the length of the longest prefix that 'string' shares with at least
- * the given fraction of the sample's strings.
- */
+/* The longest prefix that 'string' shares with a fraction of the sample */
 static int
 common_prefix(const TextSample *sample, double fraction, const char *string,
 			  int length)
@@ -229,10 +226,8 @@ text_model_count(TextCounts *counts, int symbol)
 }
 
 /*
- * Returns the minimum number of occurrences for a context of two symbols to get
- * a table.  The tables of all contexts that reach this minimum fit in memory.
- * (Each step adds a quarter to the minimum, since the tables need not fill the
- * memory completely.)
+ * Returns the number of occurrences from which on a context of two symbols gets
+ * a table, so that all tables fit in memory; in steps of a quarter.
  */
 static uint32
 least_seen(const TextCounts *counts)

@@ -3,10 +3,8 @@
  * text_model.h
  *	  A sample of strings, and a model of the frequencies of their symbols.
  *
- * The caller calls text_sample_show for strings that are evenly spread over its
- * input.  The sample ignores strings for which it has no room.  The sample is
- * one block of memory, so that its limit is exact and other processes can read
- * the sample.
+ * The sample is one block of memory, so that its limit is exact and other
+ * processes can read it.  It ignores strings for which it has no room.
  *
  * A symbol is a number below TEXT_MODEL_MAX_SYMBOLS; the caller defines its
  * meaning.  The two symbols before a symbol are its *context*.  The model has a
@@ -137,7 +135,6 @@ text_model_parts(const TextModel *model, const TextContext *context)
 	return model->parts + model->tables[number] * (model->nsymbols + 1);
 }
 
-/* text_model_step advances the context past a symbol. */
 static inline void
 text_model_step(TextContext *context, int symbol)
 {

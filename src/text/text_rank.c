@@ -46,8 +46,7 @@ struct TextRanks
 	bool		tried;			/* true if try_tables ran */
 	bool		agrees;			/* true if the order passed the tests */
 	UnitTable  *units;			/* set for ICU's collations, else NULL */
-	CollateProof *proof;		/* set for the C library's collations, else
-								 * NULL */
+	CollateProof *proof;		/* set for the C library's, else NULL */
 	int			reading_cost;	/* see text_rank_reading_cost */
 	int			compared;		/* number of pairs that compare_both compared;
 								 * stops at BOTH_FIRST */
@@ -146,7 +145,6 @@ compare_passes(const TextRanks *ranks, int shared, const char *a, int a_length,
 	return text_pass_compare(ranks->proof, a, a_length, b, b_length, cmp);
 }
 
-/* Compare two strings: see text_rank_compare. */
 static inline bool
 compare_tables(const TextRanks *ranks, int shared, const char *a, int a_length,
 			   const char *b, int b_length, int *cmp)
@@ -364,9 +362,8 @@ text_rank_provider(Oid collation)
  */
 
 /*
- * True if the order agrees with the collation on two strings, or does not
- * decide between them.  If the later passes cause a disagreement, this function
- * disables the later passes and leaves their decisions to the collation.
+ * True unless the order and the collation disagree on two strings.  If only the
+ * later passes disagree, disables them.
  */
 static bool
 agrees_on_pair(TextRanks *ranks, const char *a, int a_length, const char *b,
@@ -449,10 +446,7 @@ try_tables(TextRanks *ranks)
 	ranks->tried = true;
 }
 
-/*
- * Returns what this process knows about a collation.  Reading the C library's
- * tables is fast, so this function immediately reads and tests these tables.
- */
+/* Reading the C library's tables is fast, so look_up reads and tests them. */
 static TextRanks *
 look_up(Oid collation)
 {
@@ -519,9 +513,7 @@ text_rank_is_ready(TextRanks *ranks, bool read)
  *
  * citext and name keep their own comparisons, and so does the collation "C".
  *
- * Anyone can write a locale.  The server once assumed that strxfrm() agrees
- * with strcoll(), and some locales of some C libraries corrupted indexes
- * (release 9.5.2).  So, as a last line of defence, ptsort makes some
+ * Anyone can write a locale.  So, as a last line of defence, ptsort makes some
  * comparisons both by the tables and by the type's comparison.  If the results
  * differ, a build makes all further comparisons by the type's comparison and
  * then starts over.  Other sorts raise an error.
@@ -570,10 +562,7 @@ shared_length(const char *a, const char *b, int n)
 	return i;
 }
 
-/*
- * Compare two values also by the type's comparison; 'cmp' is the result of
- * comparing their ranks.  If the results differ, no earlier result is reliable.
- */
+/* If the type's comparison is not 'cmp', no earlier result is reliable. */
 static pg_noinline int
 compare_both(TextCompare *self, Datum x, Datum y, int cmp, SortSupport ssup)
 {

@@ -34,7 +34,6 @@ text_is_plain(TextForm form, Datum value)
 		 !VARATT_IS_EXTERNAL(DatumGetPointer(value)));
 }
 
-/* text_string returns the bytes of a value for which text_is_plain is true. */
 static inline const char *
 text_string(TextForm form, Datum value, int *length)
 {
@@ -82,13 +81,11 @@ extern const char *text_rank_provider(Oid collation);
 
 /*
  * text_rank_find returns the order of a collation, valid until the process
- * ends.  Returns NULL if the collation's tables do not prove the order, or if
- * the provider is neither the C library nor ICU.
+ * ends; NULL if it has no tables, or if they do not prove the order.
  *
- * The caller may use the order only if text_rank_is_ready returns true.  If
- * 'read' is true, the function first reads the tables, unless this process
- * already read them; reading can be slow.  The function returns false if the
- * tables prove nothing.  All functions below require an order that is ready.
+ * The caller may use the order, and call the functions below, only if
+ * text_rank_is_ready returns true.  If 'read' is true, the function first reads
+ * the tables, unless this process already read them; reading can be slow.
  */
 extern TextRanks *text_rank_find(Oid collation);
 extern bool text_rank_is_ready(TextRanks *ranks, bool read);

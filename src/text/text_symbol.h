@@ -18,12 +18,10 @@
  * The weights between two frequent weights share one or more symbols, and a
  * second symbol distinguishes them.  Few characters need two symbols.
  *
- * Nearly all characters have one byte, or two or three in UTF-8, and have the
- * same symbols in every context.  Two tables hold these symbols for the inner
- * loop of text_code.c.  The table for characters of two and three bytes is a
- * cache.  Another cache holds characters with several weights, such as the
- * syllables of Hangul, and characters that may begin a contraction, such as
- * Kana in Japanese.
+ * Two tables hold the symbols of characters of one byte, and of two or three in
+ * UTF-8, for the inner loop of text_code.c; the second is a cache.  Another
+ * cache holds characters with several weights, such as the syllables of Hangul,
+ * and characters that may begin a contraction, such as Kana in Japanese.
  *
  *-------------------------------------------------------------------------
  */
@@ -60,8 +58,7 @@ typedef struct TextSymbols
 	const TextRanks *ranks;		/* the order of strings; NULL: bytewise */
 	int			taken;			/* *taken of text_rank_next; 0 at the start of
 								 * a string */
-	bool		learning;		/* true while text_symbol_next inserts new
-								 * weights */
+	bool		learning;		/* text_symbol_next inserts new weights */
 	int			max_weights;
 	int			room;			/* allocated length of 'weights' */
 	int			nweights;
@@ -71,8 +68,7 @@ typedef struct TextSymbols
 								 * text_symbol_next); the last element is for
 								 * weights above all learned weights */
 	uint16		bytes[256];		/* symbols of one-byte characters */
-	uint32		wide[KEPT_CHARACTERS];	/* cached characters of two or three
-										 * bytes: code point and pair */
+	uint32		wide[KEPT_CHARACTERS];	/* a cache: code point and pair */
 	TextSeveral *several;		/* a cache, see above; NULL if bytewise */
 	uint64		continues[128][4];	/* for each ASCII character with an open
 									 * symbol, a bit for each next byte that

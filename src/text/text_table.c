@@ -9,11 +9,10 @@
  *
  * strcoll() divides a string into collating elements from left to right.  For
  * the byte at each position the table has either an element of that one byte
- * (index >= 0) or a list (index < 0).  The list contains the byte sequences
- * that may follow the byte in an element.  The first match in the list applies;
- * the last sequence is empty.  In UTF-8 an accented letter is an element of
- * several bytes; the Czech "ch" is an element of two.  A list may contain
- * ranges: all sequences from a lowest to a highest one.
+ * (index >= 0) or a list (index < 0) of the byte sequences that may follow the
+ * byte in an element, as in an accented letter or the Czech "ch".  The first
+ * match applies; the last sequence is empty.  A list may contain ranges: all
+ * sequences from a lowest to a highest one.
  *
  * An element's index contains the number of the element's set of rules and the
  * position of its weights.  The weights are a length and bytes for each pass.
@@ -181,8 +180,7 @@ text_table_continues(const CollateTables *tables, const unsigned char *bytes,
 
 /*
  * Visit the elements of a range of sequences, which must differ only in the
- * last byte.  bytes[0] is the first byte of all elements.  Returns false unless
- * the range is certainly valid.
+ * last byte.  Returns false unless the range is certainly valid.
  */
 static bool
 walk_range(const CollateTables *tables, const Sequence *range,
@@ -205,10 +203,7 @@ walk_range(const CollateTables *tables, const Sequence *range,
 	return true;
 }
 
-/*
- * Visit the elements in the list of the first byte bytes[0].  Returns false
- * unless all sequences are certainly valid.
- */
+/* As walk_range for the list of the first byte bytes[0] */
 static bool
 walk_list(const CollateTables *tables, unsigned char *bytes,
 		  TextTableVisitor visit, void *arg)
@@ -262,10 +257,7 @@ locale_item(locale_t locale, nl_item item)
 		nl_langinfo_l(item, locale);
 }
 
-/*
- * Returns one of the locale's numbers.  In glibc, the number and the pointer
- * that nl_langinfo() returns share a union, so the byte order matters.
- */
+/* In glibc, a number shares a union with nl_langinfo()'s pointer. */
 static uint32
 locale_number(locale_t locale, nl_item item)
 {
@@ -292,7 +284,6 @@ find_tables(CollateTables *tables, locale_t locale)
 	tables->weights = locale_item(locale, _NL_COLLATE_WEIGHTMB);
 }
 
-/* Visit: the state of a walk through all elements. */
 typedef struct Visit
 {
 	const CollateTables *tables;
