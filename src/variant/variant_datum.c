@@ -8,26 +8,22 @@
  * If the key is exact (key.h), the image is inline: one word after the words of
  * the key.  Reading rebuilds the value from all these words.
  *
- * The image of a varlena is the value itself, with its length in its header.
- * ptsort converts toasted, compressed, short and expanded values to plain ones,
- * so that comparisons need no detoasting and equal values mostly have equal
- * bytes.  The image of a null is a header of 0, which no value has.  If an
- * image would be too short, ptsort pads it with zeros.
+ * The image of a varlena is the value itself.  ptsort converts toasted,
+ * compressed, short and expanded values to plain ones, so that comparisons need
+ * no detoasting and equal values mostly have equal bytes.  The image of a null
+ * is a header of 0, which no value has.
  *
  * Any other image is a DatumImage followed by the value: the datum if the type
  * is by value, otherwise the value's bytes.
  *
  *-------------------------------------------------------------------------
  */
-#include "postgres.h"
+#include "compat.h"
 
-#include "access/htup_details.h"
 #include "utils/datum.h"
 #include "utils/expandeddatum.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "compat.h"
 #include "key/key.h"
 #include "sort/tuplesort.h"
 #include "variant/variants.h"
@@ -44,7 +40,6 @@ typedef struct DatumImage
 
 #define IMAGE_VALUE(image)	((char *) (image) + sizeof(DatumImage))
 
-/* State of a sort: the type of the values, and the key to sort by. */
 typedef struct DatumState
 {
 	PtSortKey  *key;
@@ -86,29 +81,24 @@ image_get(const DatumState *state, const void *image, bool *isnull)
 }
 
 static int
-datum_compare(const void *a, const void *b, void *arg)
-{
-	DatumState *state = (DatumState *) arg;
-	bool		left_null;
-	bool		right_null;
-	Datum		left = image_get(state, a, &left_null);
-	Datum		right = image_get(state, b, &right_null);
-
-	return ApplySortComparator(left, left_null, right, right_null,
-							   state->key->support);
-}
-
-/* Compare a value with an image. */
-static int
 datum_compare_values(const Datum *values, const bool *isnull,
 					 const void *image, void *arg)
 {
-	DatumState *state = (DatumState *) arg;
+	DatumState *state = arg;
 	bool		right_null;
 	Datum		right = image_get(state, image, &right_null);
 
 	return ApplySortComparator(values[0], isnull[0], right, right_null,
 							   state->key->support);
+}
+
+static int
+datum_compare(const void *a, const void *b, void *arg)
+{
+	bool		isnull;
+	Datum		value = image_get(arg, a, &isnull);
+
+	return datum_compare_values(&value, &isnull, b, arg);
 }
 
 static bool
@@ -124,10 +114,9 @@ datum_string(const void *image, KeyString *string, void *arg)
 static void
 datum_rekey(const void *tuple, uint64 *words, void *arg)
 {
-	DatumState *state = (DatumState *) arg;
+	DatumState *state = arg;
 	bool		isnull;
 	Datum		value = image_get(state, tuple, &isnull);
-
 	key_words(state->key, &value, &isnull, words);
 }
 
@@ -150,7 +139,6 @@ static const SortVariant exact_variant = {
 	},
 };
 
-/* Returns the state of a sort of either datum variant. */
 static DatumState *
 datum_state(PtSort *sort)
 {
@@ -177,11 +165,8 @@ variant_begin_datum(Oid type, Oid lt_operator, Oid collation,
 	get_typlenbyval(type, &state->typlen, &state->typbyval);
 	state->varlena = state->typlen == -1;
 	MemoryContextSwitchTo(caller);
-
-	if (state->exact)
-		return sort_begin_own(&exact_variant, NULL, state, state->key->nwords,
-							  context, options);
-	return sort_begin_own(&datum_variant, state->key, state,
+	return sort_begin_own(state->exact ? &exact_variant : &datum_variant,
+						  state->exact ? NULL : state->key, state,
 						  state->key->nwords, context, options);
 }
 
@@ -196,7 +181,6 @@ put_exact(DatumState *state, PtSort *sort, Datum value, bool isnull)
 		key_words(state->key, &value, &isnull, entry);
 	sort_put_entry(sort, entry);
 }
-
 /* Add to the sort the image in the reserved place. */
 static void
 commit_image(DatumState *state, PtSort *sort, const void *image)
@@ -207,21 +191,17 @@ commit_image(DatumState *state, PtSort *sort, const void *image)
 	sort_add(sort, words);
 }
 
-/* Reserve the place of a varlena of 'size' bytes. */
+/* Reserve the place of a varlena, which may be shorter than MIN_IMAGE. */
 static struct varlena *
 reserve_varlena(PtSort *sort, Size size)
 {
-	void	   *place = sort_place(sort, Max(size, MIN_IMAGE));
+	uint64	   *place = sort_place(sort, Max(size, MIN_IMAGE));
 
-	/* pad a value that is shorter than MIN_IMAGE */
-	*(uint64 *) place = 0;
-	return place;
+	*place = 0;
+	return (struct varlena *) place;
 }
 
-/*
- * Make the image of a varlena: what PG_DETOAST_DATUM() would return.  Needs
- * additional memory only for compressed and external values.
- */
+/* Make the image of a varlena: what PG_DETOAST_DATUM() would return. */
 static struct varlena *
 make_varlena(PtSort *sort, Datum value)
 {
@@ -297,7 +277,6 @@ variant_put_datum(PtSort *sort, Datum value, bool isnull)
 		commit_image(state, sort, make_varlena(sort, value));
 }
 
-/* Rebuild the next value from its entry. */
 static inline bool
 get_exact(DatumState *state, PtSort *sort, bool forward, Datum *value,
 		  bool *isnull)

@@ -4,21 +4,15 @@
  *	  GiST index tuples in the order of their classes' sort support.
  *
  * The order is that of the server's sorted build (tuplesort_begin_index_gist):
- * column by column, nulls last, then by heap TID.  If the first column's class
- * abbreviates its keys, and compares the abbreviated keys as integers, the word
- * is the abbreviated key.  Any order gives a correct index, so probing that
- * comparison with a few keys suffices.
+ * column by column, nulls last, then by heap TID.  Any order gives a correct
+ * index, so probing whether abbreviated keys are integers suffices.
  *
  *-------------------------------------------------------------------------
  */
-#include "postgres.h"
+#include "compat.h"
 
 #include "access/gist_private.h"
-#include "access/itup.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/sortsupport.h"
-
 #include "sort/tuplesort.h"
 #include "util.h"
 #include "variant/variants.h"
@@ -48,13 +42,11 @@ gist_compare(const void *a, const void *b, void *arg)
 	IndexTuple	left = (IndexTuple) a;
 	IndexTuple	right = (IndexTuple) b;
 	bool		equal_nulls;
-	int			cmp;
+	int			cmp = variant_compare_columns(state->desc, state->support,
+											  state->nkeys, left, right,
+											  &equal_nulls);
 
-	cmp = variant_compare_columns(state->desc, state->support, state->nkeys,
-								  left, right, &equal_nulls);
-	if (cmp != 0)
-		return cmp;
-	return ItemPointerCompare(&left->t_tid, &right->t_tid);
+	return cmp != 0 ? cmp : ItemPointerCompare(&left->t_tid, &right->t_tid);
 }
 
 static const PtSortVariant gist_variant = {
@@ -63,7 +55,6 @@ static const PtSortVariant gist_variant = {
 	.compare = gist_compare
 };
 
-/* Prepare the comparison of a column of the index. */
 static void
 prepare_column(SortSupport support, Relation index, int column,
 			   bool abbreviate)

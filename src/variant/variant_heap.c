@@ -8,31 +8,24 @@
  * including its header.  The gap after the TID is zero, because the bytes of
  * images are the final tie-breaker.
  *
- * The order is by the index's key columns, then by TID, then by bytes.  The
- * server's sort does not define the order of rows with equal keys.
+ * The order is by the index's key columns, then by TID, then by bytes.
  *
  * An exact key (key.h) of one word leaves room for the TID in the second word
  * of the entry.  The two words then decide the whole order, so rows with few
  * different keys need no comparison.
  *
- * ptsort evaluates the index's expressions once for the words.  Like the
- * server's sort, ptsort evaluates the expressions again in each comparison.
- * The executor state for these evaluations lives in the sort's memory context
+ * Like the server's sort, ptsort evaluates the index's expressions again in each
+ * comparison.  The executor state for this lives in the sort's memory context
  * and holds no resources except memory (the tuple descriptor is a copy without
- * a reference count).  Deleting the context frees the state.
+ * a reference count).
  *
  *-------------------------------------------------------------------------
  */
-#include "postgres.h"
+#include "compat.h"
 
-#include "access/htup_details.h"
-#include "catalog/index.h"
 #include "catalog/pg_am_d.h"
 #include "executor/executor.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
-
 #include "key/key.h"
 #include "sort/tuplesort.h"
 #include "util.h"
@@ -57,7 +50,6 @@ typedef struct HeapSort
 	HeapTupleData result;		/* the tuple that variant_get_heap returns */
 } HeapSort;
 
-/* Set 'tuple' to the tuple of an image. */
 static inline void
 as_heap_tuple(const void *image, HeapTuple tuple)
 {
@@ -72,10 +64,7 @@ heap_size(const void *image, void *state)
 	return HEAP_IMAGE_HEAD + ((const HeapTupleData *) image)->t_len;
 }
 
-/*
- * Evaluate the index's columns.  The values are valid until the next reset of
- * the per-tuple context.
- */
+/* Evaluate the index's columns, in the per-tuple context. */
 static void
 evaluate(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
 {
@@ -138,17 +127,12 @@ static int
 heap_compare(const void *a, const void *b, void *arg)
 {
 	int			cmp = heap_compare_keys(a, b, arg);
-	HeapTupleData left;
-	HeapTupleData right;
+	uint64		left = heap_last_word(a);
+	uint64		right = heap_last_word(b);
 
-	if (cmp != 0)
-		return cmp;
-	as_heap_tuple(a, &left);
-	as_heap_tuple(b, &right);
-	return ItemPointerCompare(&left.t_self, &right.t_self);
+	return cmp != 0 ? cmp : (left > right) - (left < right);
 }
 
-/* Finds the key's string. */
 static bool
 heap_string(const void *image, KeyString *string, void *arg)
 {
@@ -166,7 +150,6 @@ heap_string(const void *image, KeyString *string, void *arg)
 	return !isnull && key_string(state->key, value, string);
 }
 
-/* Make the words of a tuple. */
 static void
 make_words(HeapSort *state, HeapTuple tuple, uint64 *words)
 {
@@ -186,8 +169,7 @@ make_words(HeapSort *state, HeapTuple tuple, uint64 *words)
 	}
 	key_words(state->key, values, isnull, words);
 	if (state->tid_in_words)
-		key_entry_set_tuple(words, state->key->nwords, &tuple->t_self,
-							false);
+		key_entry_set_tuple(words, state->key->nwords, &tuple->t_self, false);
 }
 
 static void
@@ -266,8 +248,7 @@ variant_begin_heap(TupleDesc desc, Relation index,
 		GetPerTupleExprContext(state->estate)->ecxt_scantuple = state->slot;
 	}
 	nwords = state->key->nwords;
-	state->tid_in_words = state->key->exact &&
-		nwords < PTSORT_MAX_WORDS;
+	state->tid_in_words = state->key->exact && nwords < PTSORT_MAX_WORDS;
 	if (state->tid_in_words)
 	{
 		nwords++;

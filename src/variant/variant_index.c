@@ -3,30 +3,22 @@
  * variant_index.c
  *	  Index tuples in the order of their key columns and then their heap TIDs.
  *
- * Uniqueness.  A sort compares any two tuples that end up as neighbours, so the
- * comparison function sees all equal keys and raises the server's error (with
- * the wording of comparetup_index_btree_tiebreak in tuplesort).  The function
- * misses one case: recently dead tuples, which are never duplicates, may lie
- * between two live tuples with equal keys.  variant_put_index therefore marks
- * dead tuples with a bit that nbtree leaves to the access method, and
+ * Uniqueness (see src/README): recently dead tuples, which are never duplicates,
+ * may lie between two live tuples with equal keys.  variant_put_index therefore
+ * marks dead tuples with a bit that nbtree leaves to the access method, and
  * watch_tuple or watch_entries compares the live tuples around the dead tuples.
  *
- * Exact keys.  If the key is exact, reading makes each tuple from the tuple's
- * entry, unless the caller reads entries.  The image is one inline word: see
- * key_pack.h.
+ * If the key is exact, the image is one inline word (key_pack.h), and reading
+ * makes each tuple from its entry, unless the caller reads entries.
  *
  *-------------------------------------------------------------------------
  */
-#include "postgres.h"
+#include "compat.h"
 
 #include "access/detoast.h"
 #include "access/genam.h"
 #include "access/tupmacs.h"
-#include "catalog/index.h"
-#include "executor/executor.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
-
 #include "key/key.h"
 #include "sort/tuplesort.h"
 #include "util.h"
@@ -78,9 +70,7 @@ compare_keys(const IndexSort *state, IndexTuple a, IndexTuple b,
 								   a, b, equal_nulls);
 }
 
-/*
- * Raise, or postpone, the server's error for two live tuples with equal keys.
- */
+/* Raise, or postpone, the server's error for two live tuples with equal keys. */
 static void
 raise_duplicate(IndexSort *state, IndexTuple tuple)
 {
@@ -154,10 +144,6 @@ keys_are_duplicates(IndexSort *state, IndexTuple a, IndexTuple b)
 		(!equal_nulls || state->nulls_not_distinct);
 }
 
-/*
- * Slices of a unique index do not separate equal keys, so the sort finds all
- * duplicates.
- */
 static bool
 unique_same_slice(const void *a, const void *b, void *arg)
 {
@@ -187,7 +173,6 @@ index_same_key(const void *a, const void *b, void *arg)
 			   IndexTupleSize(left) - sizeof(IndexTupleData)) == 0;
 }
 
-/* Returns the heap TID as a word. */
 static uint64
 index_last_word(const void *tuple)
 {
@@ -213,7 +198,6 @@ index_has_postponed(const void *arg)
 	return ((const IndexSort *) arg)->postponed;
 }
 
-/* Forget the live and dead tuples read so far. */
 static void
 index_reset(void *arg)
 {
@@ -250,10 +234,7 @@ static const SortVariant index_unique_variant = {
 	.reset = index_reset,
 };
 
-/*
- * True if these entries with equal words are duplicates, provided that both are
- * live.
- */
+/* Like keys_are_duplicates, for entries with equal words. */
 static bool
 exact_same_slice(const uint64 *a, const uint64 *b, void *arg)
 {
@@ -300,7 +281,6 @@ static const SortVariant exact_unique_variant = {
 	.reset = index_reset,
 };
 
-/* Make the state of a sort by this key, in the current context. */
 static IndexSort *
 make_state(Relation heap, Relation index, PtSortKey *key)
 {
@@ -347,7 +327,7 @@ variant_begin_index(Relation heap, Relation index, bool unique,
 	/* A sort reads inline images only forward. */
 	state->exact = state->key->exact && !options->random_access;
 	if (unique && !state->exact)
-		state->live = palloc(INDEX_SIZE_MASK + 1);
+		state->live = palloc(VARIANT_FORM_ROOM);
 	if (state->exact)
 		variant = unique ? &exact_unique_variant : &exact_variant;
 	sort = sort_begin_own(variant, state->exact ? NULL : state->key, state,
@@ -356,7 +336,6 @@ variant_begin_index(Relation heap, Relation index, bool unique,
 	return sort;
 }
 
-/* Returns the state of a sort of any variant for index tuples. */
 static IndexSort *
 index_state(PtSort *sort)
 {
@@ -380,11 +359,7 @@ put_exact(IndexSort *state, PtSort *sort, ItemPointer tid,
 	sort_put_entry(sort, entry);
 }
 
-/*
- * True if the tuple may be larger than index_form_tuple allows, so that forming
- * it may raise an error.  The test uses the values' sizes in the table,
- * although index_form_tuple could compress values.
- */
+/* True if index_form_tuple, which could compress values, may raise an error. */
 static bool
 may_be_too_large(TupleDesc desc, const Datum *values, const bool *isnull)
 {
@@ -403,15 +378,6 @@ may_be_too_large(TupleDesc desc, const Datum *values, const bool *isnull)
 			size += MAXALIGN(len > 0 ? len : NAMEDATALEN);
 	}
 	return size > INDEX_SIZE_MASK;
-}
-
-/* Set the TID of a tuple, and mark the tuple if it is dead. */
-static inline void
-set_tid(const IndexSort *state, IndexTuple tuple, ItemPointer tid, bool alive)
-{
-	tuple->t_tid = *tid;
-	if (state->unique && !alive)
-		tuple->t_info |= DEAD_BIT;
 }
 
 /*
@@ -439,11 +405,9 @@ store_fixed(Form_pg_attribute att, char *at, Datum value)
 
 /*
  * index_form_tuple() for small values: it allocates nothing and visits each
- * value once, not three times (to fetch or decompress it, to find its size, and
- * to store it).  The layout equals heap_fill_tuple()'s.  Writes the tuple
- * without its TID to 'target', which is MAXALIGNed, and may overwrite
- * VARIANT_FORM_ROOM bytes there.  Returns false if a value is null or too long
- * for a short varlena, or if the tuple would be too large.
+ * value once, not three times.  Writes the tuple without its TID to 'target',
+ * and may overwrite VARIANT_FORM_ROOM bytes there.  Returns false if a value is
+ * null or too long for a short varlena, or if the tuple would be too large.
  */
 static bool
 form_small(TupleDesc desc, const Datum *values, const bool *isnull,
@@ -508,18 +472,18 @@ put_formed(IndexSort *state, PtSort *sort, ItemPointer tid, const Datum *values,
 		tuple = index_form_tuple(state->desc, (Datum *) values,
 								 (bool *) isnull);
 	}
-	set_tid(state, tuple, tid, alive);
+	tuple->t_tid = *tid;
+	if (state->unique && !alive)
+		tuple->t_info |= DEAD_BIT;
+	/* sort_place may make the key learn, so call it before key_words */
 	if (place == NULL)
-	{
-		/* sort_place may make the key learn, so call it before key_words */
 		memcpy(sort_place(sort, IndexTupleSize(tuple)), tuple,
 			   IndexTupleSize(tuple));
-		key_words(state->key, values, isnull, words);
-		sort_add(sort, words);
-		return;
-	}
 	key_words(state->key, values, isnull, words);
-	sort_add_next(sort, IndexTupleSize(tuple), words);
+	if (place == NULL)
+		sort_add(sort, words);
+	else
+		sort_add_next(sort, IndexTupleSize(tuple), words);
 }
 
 void
@@ -551,8 +515,8 @@ variant_put_index(PtSort *sort, ItemPointer tid, const Datum *values,
 
 /*
  * Check for two live tuples with equal keys and only dead tuples between them.
- * Returns 'tuple' or, if 'tuple' is dead, an unmarked copy: the sort still
- * compares other tuples with the marked original.
+ * Returns 'tuple' or, if it is dead, an unmarked copy: the sort still compares
+ * the marked original.
  */
 static IndexTuple
 watch_tuple(IndexSort *state, IndexTuple tuple, bool forward)
@@ -610,7 +574,6 @@ watch_entries(IndexSort *state, const uint64 *entries, int n)
 		memmove(state->live_entry, live, stride * sizeof(uint64));
 }
 
-/* Returns the next index tuple of an exact key. */
 static IndexTuple
 get_exact(IndexSort *state, PtSort *sort, bool forward)
 {

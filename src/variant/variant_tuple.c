@@ -6,24 +6,21 @@
  * An image is the minimal tuple itself, which begins with its length.  Like the
  * server's sort, ptsort keeps toast pointers.
  *
- * ptsort orders tuples with equal keys by the tuples' bytes.  A minimal tuple
- * made from a table row still has bits and bytes of the row's header that do
- * not belong to any value.  ptsort clears these bits and bytes, so that the
- * order depends on the values alone.
+ * Bytes order tuples with equal keys.  ptsort clears what a minimal tuple made
+ * from a table row still has of the row's header, so that the order depends on
+ * the values alone.
  *
- * Two bytes of padding follow the length; the server never reads them.  If the
- * first key column is by reference, ptsort stores the offset of the column's
- * value there: comparisons then need not skip the variable-length columns
- * before this column.  The padding takes no part in the order, and ptsort
- * clears it before it returns a tuple.
+ * Padding follows the length; the server never reads it.  If the first key
+ * column is by reference, ptsort stores the offset of the column's value there:
+ * comparisons then need not skip the variable-length columns before this
+ * column.  The padding takes no part in the order, and ptsort clears it before
+ * it returns a tuple.
  *
  *-------------------------------------------------------------------------
  */
-#include "postgres.h"
+#include "compat.h"
 
 #include "access/htup_details.h"
-#include "access/tupmacs.h"
-#include "executor/tuptable.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
 
@@ -38,10 +35,9 @@
 
 /*
  * A sort reads little of a row that it drops, so the processor does not detect
- * that rows follow each other in a page.  For each row, ptsort therefore
- * prefetches the first BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows
- * ahead.  ptsort assumes that rows are as far apart as the caller's last two
- * rows.
+ * that rows follow each other in a page.  ptsort therefore prefetches the first
+ * BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows ahead, if rows are as far
+ * apart as the caller's last two rows.
  */
 #define ROWS_AHEAD		6
 #define BYTES_AHEAD		128
@@ -114,7 +110,6 @@ keep_first(const TupleState *state, MinimalTuple tuple, const char *start)
 	memcpy(tuple->mt_padding, &place, sizeof(place));
 }
 
-/* Returns the value of a key column of an image. */
 static inline Datum
 image_value(const TupleState *state, const void *image, int key, bool *isnull)
 {
@@ -133,8 +128,8 @@ image_value(const TupleState *state, const void *image, int key, bool *isnull)
 
 /*
  * True if two values of the first key column have the same bytes and need no
- * comparison.  False for other columns: they need not have words, and comparing
- * records, for example, may raise an error even if the bytes are equal.
+ * comparison.  Other columns need not have words, and comparing records, for
+ * example, may raise an error even if the bytes are equal.
  */
 static inline bool
 is_same_value(const TupleState *state, int key, Datum a, Datum b)
@@ -179,9 +174,7 @@ compare_from(TupleState *state, const void *a, const void *b, int key)
 static int
 tuple_compare(const void *a, const void *b, void *arg)
 {
-	TupleState *state = (TupleState *) arg;
-
-	return compare_from(state, a, b, state->decided);
+	return compare_from(arg, a, b, ((TupleState *) arg)->decided);
 }
 
 static bool
@@ -199,7 +192,6 @@ tuple_same_key(const void *a, const void *b, void *arg)
 		 compare_from(state, a, b, Max(state->decided, 1)) == 0);
 }
 
-/* Compare values of the key columns with the values in a tuple. */
 static int
 tuple_compare_values(const Datum *values, const bool *isnull,
 					 const void *tuple, void *arg)
@@ -296,7 +288,6 @@ variant_begin_tuple(TupleDesc desc, int nkeys, const AttrNumber *attnums,
 	find_keys(state, options->bound > 0);
 	state->first_by_value = TupleDescAttr(desc, attnums[0] - 1)->attbyval;
 	MemoryContextSwitchTo(caller);
-
 	return sort_begin_own(&tuple_variant, state->key, state,
 						  state->key->nwords, context, options);
 }
@@ -326,22 +317,21 @@ slot_values(TupleState *state, TupleTableSlot *slot)
 	HeapTuple	tuple = state->direct ? slot_heap_tuple(slot) : NULL;
 
 	if (tuple != NULL)
-		tuple_values(state, tuple);
-	else
 	{
-		slot_getsomeattrs(slot, state->last_attnum);
-		for (int i = 0; i < state->nvalues; i++)
-		{
-			state->values[i] = slot->tts_values[state->attnums[i] - 1];
-			state->isnull[i] = slot->tts_isnull[state->attnums[i] - 1];
-		}
+		tuple_values(state, tuple);
+		return;
+	}
+	slot_getsomeattrs(slot, state->last_attnum);
+	for (int i = 0; i < state->nvalues; i++)
+	{
+		state->values[i] = slot->tts_values[state->attnums[i] - 1];
+		state->isnull[i] = slot->tts_isnull[state->attnums[i] - 1];
 	}
 }
 
 /*
- * Copy a minimal tuple, which may be the end of a heap tuple, into the sort.
- * The caller must fill state->values afterwards, because making room for the
- * copy may overwrite state->values (tuple_rekey).
+ * Copy a minimal tuple, or the end of a heap tuple, into the sort.  The caller
+ * must fill state->values afterwards: sort_place may overwrite them.
  */
 static inline MinimalTuple
 copy_tuple(PtSort *sort, const void *tuple, Size size)
@@ -385,8 +375,7 @@ variant_put_tuple(PtSort *sort, MinimalTuple tuple)
 
 /*
  * Returns the value of the first key column in a tuple formed with 'desc'.  If
- * the tuple ends with this column (often only ORDER BY uses it), the size of a
- * short value, known from state->values[0], tells where the value begins.
+ * the tuple ends with this column, a short value's size tells where it begins.
  */
 static inline Datum
 formed_value(TupleState *state, TupleDesc desc, HeapTuple tuple)
@@ -443,7 +432,6 @@ put_values(PtSort *sort, TupleState *state, TupleTableSlot *slot)
 	sort_add(sort, words);
 }
 
-/* Prefetch a row that the caller may put soon. */
 static inline void
 prefetch_rows(TupleState *state, const HeapTupleData *tuple)
 {
@@ -459,18 +447,6 @@ prefetch_rows(TupleState *state, const HeapTupleData *tuple)
 	}
 }
 
-/* True if the tuple of a slot is beyond the bound. */
-static bool
-is_dropped(PtSort *sort, TupleState *state, TupleTableSlot *slot)
-{
-	HeapTuple	tuple = slot_heap_tuple(slot);
-
-	if (tuple != NULL)
-		prefetch_rows(state, tuple);
-	slot_values(state, slot);
-	return bounded_drops(sort, state->values, state->isnull);
-}
-
 void
 variant_put_slot(PtSort *sort, TupleTableSlot *slot)
 {
@@ -478,8 +454,14 @@ variant_put_slot(PtSort *sort, TupleTableSlot *slot)
 	HeapTuple	heap_tuple = slot_heap_tuple(slot);
 	MinimalTuple tuple;
 
-	if (bounded_may_drop(sort) && is_dropped(sort, state, slot))
-		return;
+	if (bounded_may_drop(sort))
+	{
+		if (heap_tuple != NULL)
+			prefetch_rows(state, heap_tuple);
+		slot_values(state, slot);
+		if (bounded_drops(sort, state->values, state->isnull))
+			return;
+	}
 	if (heap_tuple != NULL)
 	{
 		tuple = copy_tuple(sort, (char *) heap_tuple->t_data +

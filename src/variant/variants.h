@@ -5,20 +5,14 @@
  *	  and datums.
  *
  * The functions without a comment are in PtSortApi, and ptsort.h has their
- * contracts.  Other extensions write their variants against ptsort_variant.h.
- * The variants here also use sortextras.h and key.h, and the inline functions
- * of sort/tuplesort.h for putting and getting tuples.
+ * contracts.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_VARIANTS_H
 #define PTSORT_VARIANTS_H
 
-#include "access/itup.h"
 #include "order/sortextras.h"
-#include "ptsort_variant.h"
-#include "storage/itemptr.h"
-#include "utils/sortsupport.h"
 
 /*
  * Compare the first nkeys columns of two index tuples.  *equal_nulls becomes
@@ -66,14 +60,10 @@ extern IndexTuple variant_get_index(PtSort *sort, bool forward);
 
 /*
  * variant_index_exact_key returns the exact key of a sort of index tuples, or
- * NULL if the caller cannot use variant_get_index_entries.
+ * NULL.  With an exact key, variant_get_index_entries returns many tuples in one
+ * call, as entries (key_pack.h); see ptsort_get_entries.
  */
 extern PtSortKey *variant_index_exact_key(PtSort *sort);
-
-/*
- * variant_get_index_entries returns, in one call, many tuples of a sort with an
- * exact key, as entries (key_pack.h); see ptsort_get_entries.
- */
 extern const uint64 *variant_get_index_entries(PtSort *sort, int *n);
 
 /*
