@@ -190,6 +190,7 @@ workers_alive(ParallelContext *workers)
 	{
 		pid_t		pid;
 		BackgroundWorkerHandle *handle = workers->worker[i].bgwhandle;
+
 		if (handle != NULL &&
 			GetBackgroundWorkerPid(handle, &pid) != BGWH_STOPPED)
 			return true;

@@ -52,6 +52,7 @@ static const struct
 	const char *detail;
 	PtSortMethod method;
 }			phases[] = {
+
 	[PHASE_PUTTING] = {gettext_noop("The sort has not been performed yet."),
 	PTSORT_STILL_IN_PROGRESS},
 	[PHASE_MEMORY] = {PERFORMED, PTSORT_IN_MEMORY},
