@@ -95,6 +95,7 @@ all_runs(int processes)
 {
 	return mul_size(shared_most_runs(processes), processes);
 }
+
 static Size
 slots_size(int processes)
 {

@@ -65,6 +65,7 @@ static const struct
 	[PHASE_FAILED] = {gettext_noop("The sort could not be performed."),
 	PTSORT_STILL_IN_PROGRESS},
 };
+
 void
 sort_wrong_phase(const PtSort *sort, const char *message)
 {

@@ -25,10 +25,10 @@
 
 #include "catalog/pg_am_d.h"
 #include "executor/executor.h"
-#include "utils/memutils.h"
 #include "key/key.h"
 #include "sort/tuplesort.h"
 #include "util.h"
+#include "utils/memutils.h"
 #include "variant/variants.h"
 
 /* Offset of the tuple in an image. */

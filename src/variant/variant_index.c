@@ -18,10 +18,10 @@
 #include "access/detoast.h"
 #include "access/genam.h"
 #include "access/tupmacs.h"
-#include "utils/memutils.h"
 #include "key/key.h"
 #include "sort/tuplesort.h"
 #include "util.h"
+#include "utils/memutils.h"
 #include "variant/variants.h"
 
 /* Marks a recently dead tuple while it is in a sort for a unique index. */

@@ -21,12 +21,11 @@
 #include "compat.h"
 
 #include "access/htup_details.h"
-#include "utils/datum.h"
-#include "utils/memutils.h"
-
 #include "key/key.h"
 #include "sort/tuplesort.h"
 #include "util.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
 #include "variant/variants.h"
 
 /* Header bits that describe the tuple's values. */
