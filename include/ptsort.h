@@ -52,8 +52,8 @@
  * - An error in a worker's callback raises an error in the leader, and so does
  *	 the death of a worker.  If a user cancels the leader, the server ends the
  *	 workers.
- * - Every callback runs in a memory context of the sort, which ptsort deletes at
- *	 the end.  A callback that ptsort calls for each row must free what it
+ * - Every callback runs in a memory context of the sort, which ptsort deletes
+ *	 at the end.  A callback that ptsort calls for each row must free what it
  *	 allocates, or allocate in a context of your own that you reset.
  * - While there are workers, all callbacks run in the server's parallel mode:
  *	 no process may change catalogs, get a transaction ID or start another

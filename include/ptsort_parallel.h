@@ -41,11 +41,11 @@
  *			.workers = 2, .progress = true,
  *			.budget = (int64) maintenance_work_mem * 1024};
  *
- * ptsort calls your callback put_index with the tuples that the index must have,
- * and sets index_info->ii_BrokenHotChain if necessary.  Each process
- * may extend the index, and may write index pages with WAL.  Several processes
- * may extend the index at the same time, so each must take the relation's
- * extension lock.  The access method contrib/ptsort_am is an example.
+ * ptsort calls your callback put_index with the tuples that the index must
+ * have, and sets index_info->ii_BrokenHotChain if necessary.  Each process may
+ * extend the index, and may write index pages with WAL.  Several processes may
+ * extend the index at the same time, so each must take the relation's extension
+ * lock.  The access method contrib/ptsort_am is an example.
  *
  * THE RESULT is a stream or slices.  The leader reads a stream, all at once or
  * one tuple at a time, after ptsort_parallel() returns (see the first example).
@@ -235,7 +235,7 @@ typedef struct PtParallelResult
 	__extension__ PtParallelStats stats[FLEXIBLE_ARRAY_MEMBER];
 } PtParallelResult;
 
-/* ptsort_parallel puts and sorts the tuples and, with read_slices, reads them. */
+/* ptsort_parallel puts and sorts tuples and, with read_slices, reads them. */
 static inline PtParallel *
 ptsort_parallel(const PtParallelRequest *request)
 {

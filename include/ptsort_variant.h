@@ -3,9 +3,9 @@
  * ptsort_variant.h
  *	  Teach ptsort a new kind of tuple.
  *
- * A variant describes a kind of tuple; the sort does everything else.  The rules
- * of ptsort.h apply here as well.  To the sort, a tuple consists of words and an
- * image.
+ * A variant describes a kind of tuple; the sort does everything else.  The
+ * rules of ptsort.h apply here as well.  To the sort, a tuple consists of words
+ * and an image.
  *
  * The *words*, 0 to PTSORT_MAX_WORDS of them, are a key that is quick to
  * compare.  The sort compares words as unsigned integers, first word first.

@@ -211,8 +211,8 @@ check_variant(const PtSortVariant *variant)
 }
 
 /*
- * Raise an error for options that would cause a wrong result or an endless wait,
- * far from the mistake.  (shared.c checks the numbers of participants.)
+ * Raise an error for options that would cause a wrong result or an endless
+ * wait, far from the mistake.  (shared.c checks the numbers of participants.)
  */
 static void
 check_options(const PtSortVariant *variant, const PtSortOptions *options,
