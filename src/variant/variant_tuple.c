@@ -35,8 +35,8 @@
 /*
  * A sort reads little of a row that it drops, so the processor does not detect
  * that rows follow each other in a page.  ptsort therefore prefetches the
- * first BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows ahead, if rows are as
- * far apart as the caller's last two rows.
+ * first BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows ahead, if rows are
+ * as far apart as the caller's last two rows.
  */
 #define ROWS_AHEAD		6
 #define BYTES_AHEAD		128
