@@ -5,8 +5,7 @@
  *
  * There are three headers.  This one declares the sort, ptsort_parallel.h runs
  * a whole parallel sort or index build with one call, and ptsort_variant.h adds
- * a new kind of tuple.  doc/embedding.md starts with a serial sort and covers
- * setup, compatibility and examples for all three.
+ * a new kind of tuple.  doc/embedding.md has examples for all three.
  *
  * Call begin, put ..., perform, get ..., end.  For many small sorts, call
  * ptsort_reset() after each sort, and then put the tuples of the next sort.  A
@@ -21,8 +20,7 @@
  *	   DSM segment.  n is 1 + the number of workers that you will launch.  Each
  *	   sort needs its own block, and a segment can hold many blocks.  Call
  *	   ptsort_shared_init() on the block, and then launch your workers.
- *	2. every worker process: call ptsort_shared_attach() once.  The leader need
- *	   not call it: ptsort_shared_init() attaches the leader.
+ *	2. every worker process: call ptsort_shared_attach() once.
  *	3. every participant (the leader may be one): begin with role PTSORT_WORKER,
  *	   and set .participant to the number of this process: 0 in the leader,
  *	   ParallelWorkerNumber + 1 in a worker.  Put, perform, end.  perform writes
@@ -46,25 +44,17 @@
  *
  * All participants must pass equal arguments to begin, except for the options.
  *
- * CALLBACKS
+ * CALLBACKS of ptsort_parallel()
  *
- * ptsort_parallel() sizes and creates the parallel context, launches workers,
- * hands out the table's blocks, lets the leader take part, adds up tuple
- * counts, WAL and buffer usage, falls back to fewer workers or none, and cleans
- * up.  It calls your callbacks in the leader and in the workers.
- *
- * - A worker finds your callbacks by library and name: the request names an
- *	 exported function of yours, and this function returns the callbacks.  A
- *	 worker has the leader's transaction, snapshot, user and settings, but not
- *	 the leader's variables: pass the worker its data in arg, or in shared
- *	 memory.
+ * - A worker finds your callbacks by library and name.  It has the leader's
+ *	 transaction, snapshot, user and settings, but not the leader's variables:
+ *	 pass the worker its data in arg, or in shared memory.
  * - An error in a worker's callback raises an error in the leader, and so does
  *	 the death of a worker.  If a user cancels the leader, the server ends the
  *	 workers.
- * - Every callback runs in a memory context of the sort.  ptsort never resets
- *	 this context, and deletes it at the end.  A callback that ptsort calls for
- *	 each row must free what it allocates, or allocate in a context of your own
- *	 that you reset.
+ * - Every callback runs in a memory context of the sort, which ptsort deletes
+ *	 at the end.  A callback that ptsort calls for each row must free what it
+ *	 allocates, or allocate in a context of your own that you reset.
  * - While there are workers, all callbacks run in the server's parallel mode:
  *	 no process may change catalogs, get a transaction ID or start another
  *	 parallel operation.
@@ -159,9 +149,8 @@ typedef struct PtSortOptions
 	bool		random_access;	/* allow rescan, backward reads, mark, restore
 								 * (SERIAL only) */
 	PtSortShared *shared;		/* attached block; NULL if SERIAL */
-	int			participant;	/* WORKER: number of this process: 0 in the
-								 * leader, 1, 2, ... in the workers.  Other
-								 * roles ignore this field */
+	int			participant;	/* WORKER: number of this process; other roles
+								 * ignore this field */
 	int			participants;	/* LEADER, SLICE_LEADER: number of WORKER
 								 * sorts, at least 1; 0 in other roles */
 	ParallelContext *workers;	/* LEADER, SLICE_LEADER: the launched workers,
@@ -194,9 +183,8 @@ typedef enum PtSortMethod
 
 /*
  * PtSortStats: what one sort object did, including its sorts before the last
- * reset.  peak_memory, temp_bytes and method are maxima over all of its sorts;
- * the other fields are totals.  EXPLAIN shows temp_bytes for the two external
- * methods, and peak_memory for the other methods.
+ * reset.  peak_memory, temp_bytes and method (in the order of PtSortMethod) are
+ * maxima over all of its sorts; the other fields are totals.
  */
 typedef struct PtSortStats
 {
@@ -211,8 +199,7 @@ typedef struct PtSortStats
 	double		sort_ms;		/* sorting entries in memory; small sorts do
 								 * not count */
 	double		run_ms;			/* writing runs and merging them into one */
-	PtSortMethod method;		/* maximum over the object's sorts, in the
-								 * order of PtSortMethod */
+	PtSortMethod method;
 } PtSortStats;
 
 /*
@@ -227,10 +214,9 @@ typedef struct PtSortApi
 
 	/*
 	 * Return the size in bytes of the shared memory that a sort by at most
-	 * 'processes' processes needs.  Count the leader, whether or not it
-	 * sorts, and all workers that you may launch.  Process numbers are 0 to
-	 * processes - 1.  All functions accept 1 to PTSORT_MAX_PROCESSES
-	 * processes.
+	 * 'processes' processes needs: the leader, whether or not it sorts, and
+	 * all workers that you may launch.  All functions accept 1 to
+	 * PTSORT_MAX_PROCESSES processes.
 	 */
 	Size		(*shared_estimate) (int processes);
 
@@ -366,10 +352,7 @@ typedef struct PtSortApi
 	 */
 	int64		(*slice_start) (PtSort *sort);
 
-	/*
-	 * Go back to the start and set the mark there.  rescan, mark and restore
-	 * need random_access.
-	 */
+	/* Go back to the start and set the mark there. */
 	void		(*rescan) (PtSort *sort);
 
 	/* Remember the current position.  The initial mark is the start. */

@@ -41,12 +41,11 @@
  *			.workers = 2, .progress = true,
  *			.budget = (int64) maintenance_work_mem * 1024};
  *
- * An access method that uses ptsort_parallel() need not copy the server's btree
- * code.  ptsort calls your callback put_index with the tuples that the index
- * must have, and sets index_info->ii_BrokenHotChain if necessary.  Each process
- * may extend the index, and may write index pages with WAL.  Several processes
- * may extend the index at the same time, so each must take the relation's
- * extension lock.  The access method contrib/ptsort_am is an example.
+ * ptsort calls your callback put_index with the tuples that the index must
+ * have, and sets index_info->ii_BrokenHotChain if necessary.  Each process may
+ * extend the index, and may write index pages with WAL.  Several processes may
+ * extend the index at the same time, so each must take the relation's extension
+ * lock.  The access method contrib/ptsort_am is an example.
  *
  * THE RESULT is a stream or slices.  The leader reads a stream, all at once or
  * one tuple at a time, after ptsort_parallel() returns (see the first example).
@@ -62,17 +61,15 @@
  *									begin, read_slices
  *
  * Without read_slices, ptsort calls begin once more, in the leader.  Without
- * workers, the leader is the only participant, and the sort that it fills is
- * also the sort that it reads.
+ * workers, the leader reads the sort that it fills.
  *
  * ptsort launches no worker in a parallel worker, during a parallel query, or
  * without a postmaster.  It launches no worker if no shared memory segment is
  * available, if the table is temporary, or if another extension forbids
  * parallel scans of the table (for example because the table's access method
  * does not support them).  max_parallel_workers and max_worker_processes limit
- * the number of workers.  The result does not depend on the number of workers.
- * You decide the number to request, and apply other limits, for example
- * max_parallel_workers_per_gather.
+ * the number of workers.  You decide the number to request, and apply other
+ * limits, for example max_parallel_workers_per_gather.
  *
  * Workers and parallel mode end before ptsort_parallel() returns, so they do
  * not restrict code that reads the stream.
@@ -113,8 +110,7 @@ typedef struct PtParallel
 								 * ptsort_parallel() */
 	int			participants;	/* number of processes that put tuples (in a
 								 * worker and in shared_init: the maximum) */
-	int			participant;	/* number of this process: 0 in the leader, 1,
-								 * 2, ... in the workers */
+	int			participant;	/* number of this process; 0 in the leader */
 	void	   *shared;			/* shared memory of shared_size() bytes,
 								 * zeroed and MAXALIGNed; NULL without that
 								 * callback */
@@ -239,10 +235,7 @@ typedef struct PtParallelResult
 	__extension__ PtParallelStats stats[FLEXIBLE_ARRAY_MEMBER];
 } PtParallelResult;
 
-/*
- * ptsort_parallel puts and sorts the tuples and, with read_slices, reads them.
- * Without read_slices, you read the stream afterwards.
- */
+/* ptsort_parallel puts and sorts tuples and, with read_slices, reads them. */
 static inline PtParallel *
 ptsort_parallel(const PtParallelRequest *request)
 {

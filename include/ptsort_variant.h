@@ -3,11 +3,9 @@
  * ptsort_variant.h
  *	  Teach ptsort a new kind of tuple.
  *
- * A variant describes a kind of tuple; the sort does everything else (memory
- * and its accounting, temporary files, phases, roles).  The rules of ptsort.h
- * apply here as well.
- *
- * To the sort, a tuple consists of words and an image.
+ * A variant describes a kind of tuple; the sort does everything else.  The
+ * rules of ptsort.h apply here as well.  To the sort, a tuple consists of words
+ * and an image.
  *
  * The *words*, 0 to PTSORT_MAX_WORDS of them, are a key that is quick to
  * compare.  The sort compares words as unsigned integers, first word first.
@@ -73,11 +71,10 @@ typedef struct PtSortVariant
 	Size		(*size) (const void *tuple, void *state);
 
 	/*
-	 * Return <0, 0 or >0 for the order of two tuples with equal words.  The
-	 * words must never contradict this order.  If compare returns 0, the
-	 * bytes of the images decide.  compare may raise an error, for example
-	 * about equal keys of a unique index: the sort compares any two tuples
-	 * that have equal words and will be neighbours in the result.
+	 * Return <0, 0 or >0 for the order of two tuples with equal words.
+	 * compare may raise an error, for example about equal keys of a unique
+	 * index: the sort compares any two tuples that have equal words and will
+	 * be neighbours in the result.
 	 */
 	int			(*compare) (const void *a, const void *b, void *state);
 

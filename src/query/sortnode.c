@@ -631,6 +631,7 @@ explain_sort(const PtSortStats *stats, ExplainState *es)
 	ExplainPropertyInteger("Sort Space Used", "kB", kb, es);
 	ExplainPropertyText("Sort Space Type", space, es);
 }
+
 /* EXPLAIN ANALYZE: add the line that the server prints for its own sorts. */
 static void
 ptsort_explain_node(PlanState *planstate, List *ancestors,

@@ -7,8 +7,8 @@
  * in an ordered table, these differ from the rest.
  *
  * In a parallel sort, the first participant with enough tuples learns for all
- * participants.  It estimates how many tuples the others have, because it cannot
- * wait for them: one process may be several participants.
+ * participants.  It estimates how many tuples the others have, because it
+ * cannot wait for them: one process may be several participants.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,8 +32,8 @@
 
 /*
  * Minimum number of tuples for learning in a serial and in a parallel sort,
- * where other participants wait.  A process reads the tables of an ICU collation
- * only for MANY_TUPLES or more, times the key's cost of reading.
+ * where other participants wait.  A process reads the tables of an ICU
+ * collation only for MANY_TUPLES or more, times the key's cost of reading.
  */
 #define FEW_TUPLES			2000
 #define MANY_TUPLES			30000
@@ -181,7 +181,7 @@ learning_gains(const PtSort *sort)
 		key_can_learn(sort->key, false);
 }
 
-/* Returns the size of the sample to learn from, or 0; may prepare the tables. */
+/* Returns the size of the sample to learn from, or 0; may prepare tables. */
 static int64
 decide(const PtSort *sort)
 {
@@ -239,8 +239,8 @@ share_sample(PtSort *sort)
 
 /*
  * Continue without learning; returns true if the sort must make words again.  A
- * parallel sort always does, because its participants need equal words for equal
- * keys.  Otherwise, comparing text may be cheaper than making words.
+ * parallel sort always does, because its participants need equal words for
+ * equal keys.  Otherwise, comparing text may be cheaper than making words.
  */
 static bool
 forgo(PtSort *sort, bool few_keys)

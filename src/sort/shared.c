@@ -95,6 +95,7 @@ all_runs(int processes)
 {
 	return mul_size(shared_most_runs(processes), processes);
 }
+
 static Size
 slots_size(int processes)
 {
@@ -190,6 +191,7 @@ workers_alive(ParallelContext *workers)
 	{
 		pid_t		pid;
 		BackgroundWorkerHandle *handle = workers->worker[i].bgwhandle;
+
 		if (handle != NULL &&
 			GetBackgroundWorkerPid(handle, &pid) != BGWH_STOPPED)
 			return true;

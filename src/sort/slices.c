@@ -12,10 +12,10 @@
  * indexes.  Each sample stands for the tuples up to the next sample of its run,
  * so the sorted samples of all runs show where equal parts of the tuples end.
  * The estimate compares samples by words and then by places within runs, not by
- * images.  The cuts themselves are exact.  If a cut falls among many equal keys,
- * the number of tuples before the cut may be too far from the target.  A
- * bisection of the runs' samples then finds a better cut, so the sizes of slices
- * differ by at most 10 % for any data.
+ * images.  The cuts themselves are exact.  If a cut falls among many equal
+ * keys, the number of tuples before the cut may be too far from the target.  A
+ * bisection of the runs' samples then finds a better cut, so the sizes of
+ * slices differ by at most 10 % for any data.
  *
  *-------------------------------------------------------------------------
  */

@@ -28,8 +28,8 @@
 #define ENTRIES_PART		4
 
 /*
- * Part of the budget for copies of runs' edges (first and last tuples), by which
- * the sort compares runs.  A copy uses at most a quarter of this part.
+ * Part of the budget for copies of runs' edges (first and last tuples), by
+ * which the sort compares runs.  A copy uses at most a quarter of this part.
  */
 #define EDGES_PART			16
 
@@ -371,7 +371,7 @@ has_more_room(PtSort *sort)
 	return sort->memsort->budget > before + before / 8;
 }
 
-/* Drop the tuples beyond the bound, let the memory grow, or write the tuples. */
+/* Drop tuples beyond the bound, let the memory grow, or write the tuples. */
 static pg_noinline void
 make_room(PtSort *sort)
 {

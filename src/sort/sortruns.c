@@ -274,8 +274,8 @@ sort_continues_run(PtSort *sort, const uint64 *first)
  * Descending input becomes runs in descending order.  Joining them avoids a
  * merge that would rewrite them.  Only neighbours are joined: other runs of the
  * queue that do not overlap are rare, and a stable sort must keep the order of
- * its runs.  An earlier run follows a later one only if no tuple of one equals a
- * tuple of the other.
+ * its runs.  An earlier run follows a later one only if no tuple of one equals
+ * a tuple of the other.
  */
 void
 sort_join_runs(PtSort *sort)
@@ -304,8 +304,8 @@ sort_join_runs(PtSort *sort)
 }
 
 /*
- * Returns the number of bytes by which lists of blocks may grow in a merge: each
- * block read may become an extent, in a list with up to twice the room.
+ * Returns the number of bytes by which lists of blocks may grow in a merge:
+ * each block read may become an extent, in a list with up to twice the room.
  */
 static int64
 list_memory(Run **runs, int nruns, MergePurpose purpose)

@@ -52,6 +52,7 @@ static const struct
 	const char *detail;
 	PtSortMethod method;
 }			phases[] = {
+
 	[PHASE_PUTTING] = {gettext_noop("The sort has not been performed yet."),
 	PTSORT_STILL_IN_PROGRESS},
 	[PHASE_MEMORY] = {PERFORMED, PTSORT_IN_MEMORY},
@@ -64,6 +65,7 @@ static const struct
 	[PHASE_FAILED] = {gettext_noop("The sort could not be performed."),
 	PTSORT_STILL_IN_PROGRESS},
 };
+
 void
 sort_wrong_phase(const PtSort *sort, const char *message)
 {
@@ -209,8 +211,8 @@ check_variant(const PtSortVariant *variant)
 }
 
 /*
- * Raise an error for options that would cause a wrong result or an endless wait,
- * far from the mistake.  (shared.c checks the numbers of participants.)
+ * Raise an error for options that would cause a wrong result or an endless
+ * wait, far from the mistake.  (shared.c checks the numbers of participants.)
  */
 static void
 check_options(const PtSortVariant *variant, const PtSortOptions *options,

@@ -407,9 +407,9 @@ extern void sort_merge_down(PtSort *sort, int target);
 
 /*
  * sort_plan_slices cuts the runs into the shared block's slices (slices.c), of
- * which some may be empty.  It uses at most about the rest of the budget, unless
- * the samples and smallest read buffers of very many runs need more.  After
- * planning, the runs have no samples.
+ * which some may be empty.  It uses at most about the rest of the budget,
+ * unless the samples and smallest read buffers of very many runs need more.
+ * After planning, the runs have no samples.
  */
 extern void sort_plan_slices(PtSort *sort);
 

@@ -20,12 +20,11 @@
  */
 #include "compat.h"
 
+#include "key/key.h"
+#include "sort/tuplesort.h"
 #include "utils/datum.h"
 #include "utils/expandeddatum.h"
 #include "utils/memutils.h"
-
-#include "key/key.h"
-#include "sort/tuplesort.h"
 #include "variant/variants.h"
 
 /* Minimum size of an image in bytes. */
@@ -117,6 +116,7 @@ datum_rekey(const void *tuple, uint64 *words, void *arg)
 	DatumState *state = arg;
 	bool		isnull;
 	Datum		value = image_get(state, tuple, &isnull);
+
 	key_words(state->key, &value, &isnull, words);
 }
 
@@ -181,6 +181,7 @@ put_exact(DatumState *state, PtSort *sort, Datum value, bool isnull)
 		key_words(state->key, &value, &isnull, entry);
 	sort_put_entry(sort, entry);
 }
+
 /* Add to the sort the image in the reserved place. */
 static void
 commit_image(DatumState *state, PtSort *sort, const void *image)

@@ -12,9 +12,9 @@
 #include "compat.h"
 
 #include "access/gist_private.h"
-#include "utils/memutils.h"
 #include "sort/tuplesort.h"
 #include "util.h"
+#include "utils/memutils.h"
 #include "variant/variants.h"
 
 typedef struct GistSort

@@ -14,10 +14,10 @@
  * of the entry.  The two words then decide the whole order, so rows with few
  * different keys need no comparison.
  *
- * Like the server's sort, ptsort evaluates the index's expressions again in each
- * comparison.  The executor state for this lives in the sort's memory context
- * and holds no resources except memory (the tuple descriptor is a copy without
- * a reference count).
+ * Like the server's sort, ptsort evaluates the index's expressions again in
+ * each comparison.  The executor state for this lives in the sort's memory
+ * context and holds no resources except memory (the tuple descriptor is a copy
+ * without a reference count).
  *
  *-------------------------------------------------------------------------
  */
@@ -25,10 +25,10 @@
 
 #include "catalog/pg_am_d.h"
 #include "executor/executor.h"
-#include "utils/memutils.h"
 #include "key/key.h"
 #include "sort/tuplesort.h"
 #include "util.h"
+#include "utils/memutils.h"
 #include "variant/variants.h"
 
 /* Offset of the tuple in an image. */

@@ -3,10 +3,11 @@
  * variant_index.c
  *	  Index tuples in the order of their key columns and then their heap TIDs.
  *
- * Uniqueness (see src/README): recently dead tuples, which are never duplicates,
- * may lie between two live tuples with equal keys.  variant_put_index therefore
- * marks dead tuples with a bit that nbtree leaves to the access method, and
- * watch_tuple or watch_entries compares the live tuples around the dead tuples.
+ * Uniqueness (see src/README): recently dead tuples, which are never
+ * duplicates, may lie between two live tuples with equal keys.
+ * variant_put_index therefore marks dead tuples with a bit that nbtree leaves
+ * to the access method, and watch_tuple or watch_entries compares the live
+ * tuples around the dead tuples.
  *
  * If the key is exact, the image is one inline word (key_pack.h), and reading
  * makes each tuple from its entry, unless the caller reads entries.
@@ -18,10 +19,10 @@
 #include "access/detoast.h"
 #include "access/genam.h"
 #include "access/tupmacs.h"
-#include "utils/memutils.h"
 #include "key/key.h"
 #include "sort/tuplesort.h"
 #include "util.h"
+#include "utils/memutils.h"
 #include "variant/variants.h"
 
 /* Marks a recently dead tuple while it is in a sort for a unique index. */
@@ -70,7 +71,7 @@ compare_keys(const IndexSort *state, IndexTuple a, IndexTuple b,
 								   a, b, equal_nulls);
 }
 
-/* Raise, or postpone, the server's error for two live tuples with equal keys. */
+/* Raise, or postpone, the server's error for live tuples with equal keys. */
 static void
 raise_duplicate(IndexSort *state, IndexTuple tuple)
 {

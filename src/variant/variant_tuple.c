@@ -21,12 +21,11 @@
 #include "compat.h"
 
 #include "access/htup_details.h"
-#include "utils/datum.h"
-#include "utils/memutils.h"
-
 #include "key/key.h"
 #include "sort/tuplesort.h"
 #include "util.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
 #include "variant/variants.h"
 
 /* Header bits that describe the tuple's values. */
@@ -35,9 +34,9 @@
 
 /*
  * A sort reads little of a row that it drops, so the processor does not detect
- * that rows follow each other in a page.  ptsort therefore prefetches the first
- * BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows ahead, if rows are as far
- * apart as the caller's last two rows.
+ * that rows follow each other in a page.  ptsort therefore prefetches the
+ * first BYTES_AHEAD bytes of the row that is ROWS_AHEAD rows ahead, if rows are
+ * as far apart as the caller's last two rows.
  */
 #define ROWS_AHEAD		6
 #define BYTES_AHEAD		128

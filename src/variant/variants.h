@@ -60,8 +60,8 @@ extern IndexTuple variant_get_index(PtSort *sort, bool forward);
 
 /*
  * variant_index_exact_key returns the exact key of a sort of index tuples, or
- * NULL.  With an exact key, variant_get_index_entries returns many tuples in one
- * call, as entries (key_pack.h); see ptsort_get_entries.
+ * NULL.  With an exact key, variant_get_index_entries returns many tuples in
+ * one call, as entries (key_pack.h); see ptsort_get_entries.
  */
 extern PtSortKey *variant_index_exact_key(PtSort *sort);
 extern const uint64 *variant_get_index_entries(PtSort *sort, int *n);
