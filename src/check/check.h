@@ -35,15 +35,10 @@
 
 #include "compat.h"
 
-#include "access/htup_details.h"
 #include "access/nbtree.h"
-#include "access/tableam.h"
 #include "key/key.h"
-#include "nodes/execnodes.h"
-#include "storage/bufpage.h"
 #include "team/pageread.h"
 #include "team/team.h"
-#include "utils/snapmgr.h"
 
 /* CheckKind: the kinds of faults. */
 typedef enum CheckKind

@@ -8,11 +8,8 @@
 #include "compat.h"
 
 #include "check/check.h"
-#include "miscadmin.h"
-#include "storage/bufmgr.h"
 #include "util.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 /* Offset number of the tuple that is looked for in its CheckPage */
 #define TARGET			FirstOffsetNumber

@@ -10,21 +10,11 @@
  */
 #include "compat.h"
 
-#include "access/genam.h"
 #include "access/table.h"
 #include "catalog/pg_type.h"
 #include "check/check.h"
-#include "commands/progress.h"
-#include "miscadmin.h"
-#include "pgstat.h"
-#include "port/atomics.h"
 #include "sort/tuplesort.h"
-#include "storage/bufmgr.h"
-#include "util.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
 #include "variant/variants.h"
 
 /* CheckPart: what one participant found. */

@@ -20,9 +20,6 @@
 #include "compat.h"
 
 #include "check/check.h"
-#include "miscadmin.h"
-#include "storage/bufmgr.h"
-#include "utils/rel.h"
 
 /* Offset number of the last of a neighbour's first tuples */
 #define ENDS		(P_FIRSTKEY + 1)

@@ -20,12 +20,9 @@
  */
 #include "compat.h"
 
-#include "access/xact.h"
 #include "check/checkone.h"
-#include "miscadmin.h"
 #include "util.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 
 /* ManyShared: what the participants share. */
 typedef struct ManyShared

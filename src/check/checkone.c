@@ -15,21 +15,9 @@
  */
 #include "compat.h"
 
-#include "access/genam.h"
-#include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/xact.h"
-#include "access/xlog.h"
-#include "catalog/index.h"
 #include "catalog/pg_am.h"
 #include "check/checkone.h"
-#include "commands/progress.h"
-#include "miscadmin.h"
-#include "pgstat.h"
-#include "storage/bufmgr.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
 
 /*
  * True if the snapshot is older than the index, which may then lack entries of

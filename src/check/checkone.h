@@ -10,7 +10,6 @@
 
 #include "check/check.h"
 #include "owner.h"
-#include "port/atomics.h"
 
 /*
  * CheckState: how far the check of an index is.  The states after CHECK_FAILED

@@ -14,11 +14,7 @@
  */
 #include "compat.h"
 
-#include "access/itup.h"
-#include "access/tupmacs.h"
 #include "check/check.h"
-#include "storage/bufpage.h"
-#include "utils/rel.h"
 
 /* PageScan: the page whose tuples checkpage_tuples() looks at. */
 typedef struct PageScan

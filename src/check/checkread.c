@@ -12,10 +12,7 @@
  */
 #include "compat.h"
 
-#include "catalog/pg_am_d.h"
 #include "check/check.h"
-#include "storage/bufmgr.h"
-#include "utils/rel.h"
 
 /* Memory after each copy; see CheckPage */
 #define SLACK		BLCKSZ

@@ -27,18 +27,11 @@
 #include "compat.h"
 
 #include "access/heapam.h"
-#include "access/htup_details.h"
 #include "check/check.h"
 #include "common/hashfn.h"
 #include "executor/executor.h"
-#include "miscadmin.h"
 #include "sort/tuplesort.h"
-#include "storage/bufmgr.h"
 #include "team/heapscan.h"
-#include "util.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
 
 /* The lowest bit of a record's image: 1 for a row, 0 for an entry */
 #define IS_ROW			UINT64CONST(1)

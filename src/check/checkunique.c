@@ -12,15 +12,7 @@
  */
 #include "compat.h"
 
-#include "access/sysattr.h"
-#include "access/tableam.h"
-#include "access/xact.h"
-#include "catalog/pg_am_d.h"
 #include "check/check.h"
-#include "executor/tuptable.h"
-#include "miscadmin.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
 
 /*
  * True if the snapshot sees the row, and the server already compared its key

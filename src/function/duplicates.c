@@ -15,23 +15,13 @@
  */
 #include "compat.h"
 
-#include "access/genam.h"
 #include "access/table.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "check/checkone.h"
-#include "fmgr.h"
 #include "funcapi.h"
-#include "key/key.h"
-#include "miscadmin.h"
 #include "sort/tuplesort.h"
 #include "team/heapscan.h"
-#include "utils/acl.h"
-#include "utils/builtins.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
 #include "utils/rls.h"
-#include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 #include "variant/variants.h"
 

@@ -17,9 +17,7 @@
 #include "catalog/pg_inherits.h"
 #include "check/checkone.h"
 #include "funcapi.h"
-#include "utils/builtins.h"
 #include "utils/partcache.h"
-#include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 #include "utils/typcache.h"
 
