@@ -7,9 +7,7 @@
  * with the privilege MAINTAIN (17 and later), and superusers.  The functions
  * that compare keys, and those in expressions, run as the table's owner and
  * with restrictions, as in a rebuild, because they may be users' functions.
- *
- * All of this also works in a parallel worker, which has the user and the
- * snapshot of its leader.
+ * A parallel worker has the user and the snapshot of its leader.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +15,7 @@
 
 #include "access/relation.h"
 #include "catalog/pg_am.h"
-#include "check/checkone.h"
+#include "check/check.h"
 
 /*
  * True if the snapshot is older than the index, which may then lack entries of

@@ -20,7 +20,7 @@
 #include "compat.h"
 
 #include "catalog/pg_type.h"
-#include "check/checkone.h"
+#include "check/check.h"
 #include "funcapi.h"
 #include "hook/hook.h"
 #include "mb/pg_wchar.h"

@@ -17,7 +17,7 @@
 
 #include "access/table.h"
 #include "catalog/pg_inherits.h"
-#include "check/checkone.h"
+#include "check/check.h"
 #include "funcapi.h"
 #include "sort/tuplesort.h"
 #include "team/heapscan.h"

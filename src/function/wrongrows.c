@@ -15,7 +15,7 @@
 #include "access/table.h"
 #include "catalog/partition.h"
 #include "catalog/pg_inherits.h"
-#include "check/checkone.h"
+#include "check/check.h"
 #include "funcapi.h"
 #include "utils/partcache.h"
 #include "utils/tuplestore.h"
