@@ -153,7 +153,7 @@ LAYERS = \
 	$(addprefix copy/, \
 		copy copyscan copywrite tablecopy) \
 	$(addprefix check/, \
-		check checkread checkpage checkorder checklinks checkunique \
+		check checkread checkpage checkorder checklinks \
 		checkfind checkrows checkindex checkone checkmany) \
 	$(addprefix forecast/, \
 		forecast newindex sample btreesize gistsize forecastbuild) \

@@ -35,17 +35,12 @@
 
 #include "compat.h"
 
-#include "access/htup_details.h"
 #include "access/nbtree.h"
-#include "access/tableam.h"
 #include "key/key.h"
-#include "nodes/execnodes.h"
-#include "storage/bufpage.h"
+#include "owner.h"
 #include "team/pageread.h"
 #include "team/team.h"
-#include "utils/snapmgr.h"
 
-/* CheckKind: the kinds of faults. */
 typedef enum CheckKind
 {
 	CHECK_BAD_PAGE,				/* page or tuple is damaged or unreadable */
@@ -76,7 +71,6 @@ typedef struct CheckReport
 	CheckFinding findings[NUM_CHECK_KINDS];
 } CheckReport;
 
-/* Returns the number of faults of all kinds. */
 static inline int64
 check_problems(const CheckReport *report)
 {
@@ -114,11 +108,11 @@ typedef struct CheckColumn
 } CheckColumn;
 
 /*
- * CheckPage: a copy of a page and, after checkpage(), its tuples.  Tuples that
- * are damaged are missing: 'tuples' has NULL instead.  The value of key column
- * c of the tuple at 'offset' is values[offset * nkeys + c].  The page's memory
- * is larger than a page, so that functions of data types that trust a damaged
- * value read this memory, not another object's.
+ * CheckPage: a copy of a page and, after checkpage_tuples(), its tuples: NULL if
+ * they are damaged.  The value of key column c of the tuple at 'offset' is
+ * values[offset * nkeys + c].  The page's memory is larger than a page, so that
+ * functions of data types that trust a damaged value read this memory, not
+ * another object's.
  */
 typedef struct CheckPage
 {
@@ -128,22 +122,15 @@ typedef struct CheckPage
 	int			last;			/* last offset number, 0 if none */
 	IndexTuple	tuples[MaxIndexTuplesPerPage + 1];
 	uint8		nkeys[MaxIndexTuplesPerPage + 1];	/* columns not truncated */
-	bool		same[MaxIndexTuplesPerPage + 1];	/* keys equal those of the
-													 * next tuple; set by
-													 * checkorder_page */
+	bool		same[MaxIndexTuplesPerPage + 1];	/* next tuple: equal keys */
 	Datum	   *values;
 	bool	   *isnull;
 } CheckPage;
 
-/*
- * CheckSuspect: an entry that seems to have no row; see checkrows.c.  The TID
- * is a word as pt_tid_word makes it.  The last two fields belong to
- * checkfind.c.  CheckSuspects: the suspects that one participant found, in
- * shared memory, and the number of those for which there was no room.
- */
+/* CheckSuspect: an entry that seems to have no row; see checkrows.c. */
 typedef struct CheckSuspect
 {
-	uint64		tid;
+	uint64		tid;			/* pt_tid_word() */
 	uint64		hash;
 	bool		is_double;		/* there are two such entries */
 	bool		has_other_row;	/* the TID is that of a row with other keys */
@@ -151,11 +138,12 @@ typedef struct CheckSuspect
 	BlockNumber block;			/* where it was seen first */
 } CheckSuspect;
 
+/* CheckSuspects: those that one participant found; in shared memory. */
 #define MAX_SUSPECTS	(MaxHeapTuplesPerPage * 4)
 typedef struct CheckSuspects
 {
 	int			n;
-	int64		dropped;
+	int64		dropped;		/* there was no room for these */
 	CheckSuspect each[MAX_SUSPECTS];
 } CheckSuspects;
 
@@ -197,10 +185,7 @@ typedef struct CheckIndex
 /* Number of times to look before it is certain that something is wrong */
 #define CHECK_SURE		3
 
-/*
- * Number of changes of a page after which a comparison of this page is
- * undecided.  Other sessions may change a page for ever.
- */
+/* After this number of changes of a page, its comparison is undecided */
 #define CHECK_PATIENCE	(32 * CHECK_SURE)
 
 /* check_found counts a fault. */
@@ -209,23 +194,20 @@ extern void check_found(CheckIndex *self, CheckKind kind, BlockNumber block,
 			pg_attribute_printf(5, 6);
 
 /*
- * check_guard calls a function.  An error that the function raises while
- * self->catching is set is a finding, about the page self->here: a function of
- * a data type did not accept a damaged value.  Such an error leaves nothing to
- * clean up.  check_guard raises all other errors again.  The current memory
- * context must be self->scratch.
+ * check_guard calls a function, in the memory context self->scratch.  An error
+ * while self->catching is set is a finding about the page self->here: a function
+ * of a data type did not accept a damaged value.  Such an error leaves nothing
+ * to clean up.  check_guard raises all other errors again.
  */
 typedef void (*CheckStep) (CheckIndex *self);
 extern void check_guard(CheckIndex *self, CheckStep step);
 
 /*
  * checkread.c: checkread_page copies a block.  It returns NULL, or text that
- * says why the page is not readable.  checkread_has_block returns true if the
- * index has a block of this number.  checkread_new_page allocates a page.
- * checkread_ahead reads n blocks ahead, at most PAGEREAD_MOST, with few system
- * calls.  After that, checkread_next is faster than checkread_page.  Its copy
- * may be as old as checkread_ahead's call, and lasts until the next such call.
- * checkread_new_ahead allocates the memory for self->ahead.
+ * says why the page is not readable.  checkread_ahead reads n blocks ahead, at
+ * most PAGEREAD_MOST, with few system calls.  After that, checkread_next is
+ * faster than checkread_page.  Its copy may be as old as checkread_ahead's call,
+ * and lasts until the next such call.
  *
  * checkread_table returns false if a block of the table is damaged, so that its
  * rows are unknown.  checkread_damaged reports it.  checkread_end closes files.
@@ -250,11 +232,9 @@ extern void checkread_end(CheckIndex *self);
  */
 extern bool checkpage_tuples(CheckIndex *self, CheckPage *page, int most,
 							 bool quiet);
-
-/* checkpage_has_header returns true if a page's header is that of a btree. */
 extern bool checkpage_has_header(const CheckPage *page);
 
-/* checkpage_opaque returns the page's special space. */
+/* Unlike BTPageGetOpaque(), this trusts nothing in the header. */
 static inline BTPageOpaque
 checkpage_opaque(const CheckPage *page)
 {
@@ -281,14 +261,12 @@ checkpage_is_dead(const CheckPage *page, OffsetNumber offset)
 		!GetActiveSnapshot()->takenDuringRecovery;
 }
 
-/* Returns the number of heap TIDs of a leaf's tuple. */
 static inline int
 checkpage_tids(IndexTuple tuple)
 {
 	return BTreeTupleIsPosting(tuple) ? BTreeTupleGetNPosting(tuple) : 1;
 }
 
-/* Returns the offset number of the first tuple that is no high key. */
 static inline OffsetNumber
 checkpage_first(const CheckPage *page)
 {
@@ -296,22 +274,23 @@ checkpage_first(const CheckPage *page)
 }
 
 /*
- * checkorder.c: check_compare orders two tuples of the same or different pages:
- * <0, 0 or >0.  Truncated columns are smaller than all values.  Tuples with
- * equal keys are in the order of their heap TIDs: that of a posting list is its
- * first or, for 'a', its last.  If 'full' is false, collations' tables compare
- * text.
+ * checkorder.c: check_compare orders two tuples: <0, 0 or >0.  Truncated columns
+ * are smaller than all values.  Tuples with equal keys are in the order of their
+ * heap TIDs: that of a posting list is its first or, for 'a', its last.  If
+ * 'full' is false, collations' tables compare text.  check_is_sorted returns
+ * true if the tuples are in order; if 'strictly' is true, they must not be
+ * equal.
  *
- * check_is_sorted returns true if the tuples are in order; if 'strictly' is
- * true, they must not be equal.  Only the operator class decides that tuples
- * are not in order.  checkorder_page checks the order of the tuples of
- * self->here.
+ * checkorder_page checks the order of the tuples of self->here, and sets 'same'.
+ * checkunique_page looks for rows with equal keys in self->here, a leaf page of
+ * a unique index, and in the leaves to its right.
  */
 extern int	check_compare(CheckIndex *self, const CheckPage *a, int i,
 						  const CheckPage *b, int j, bool full);
 extern bool check_is_sorted(CheckIndex *self, const CheckPage *a, int i,
 							const CheckPage *b, int j, bool strictly);
 extern void checkorder_page(CheckIndex *self);
+extern void checkunique_page(CheckIndex *self);
 
 /*
  * checklinks.c: checklinks_tree reads the metapage and the edges of the tree.
@@ -322,11 +301,11 @@ extern void checklinks_page(CheckIndex *self);
 
 /*
  * checkrows.c: checkrows_begin (TeamKind.begin) begins a sort of entries and
- * rows.
- * checkrows_put_page puts the entries of self->here into self->sort;
+ * rows.  checkrows_put_page puts the entries of self->here into self->sort;
  * checkrows_put_table puts this process's part of the table's rows.
  * checkrows_compare reads a slice of the sort.  checkrows_hash returns the hash
- * of the columns of an entry.
+ * of the columns of an entry.  checkrows_has_row returns true if an entry may
+ * point to this TID.
  */
 extern PtSort *checkrows_begin(Team *team, const PtSortOptions *options);
 extern void checkrows_put_page(CheckIndex *self);
@@ -334,10 +313,7 @@ extern void checkrows_put_table(CheckIndex *self,
 								ParallelTableScanDesc parallel, int shares,
 								Snapshot snapshot);
 extern void checkrows_compare(CheckIndex *self);
-extern uint64 checkrows_hash(CheckIndex *self, const Datum *values,
-							 const bool *isnull);
-
-/* checkrows_has_row returns true if an entry may point to this TID. */
+extern uint64 checkrows_hash(CheckIndex *self, IndexTuple tuple);
 extern bool checkrows_has_row(CheckIndex *self, uint64 tid);
 
 /*
@@ -347,12 +323,6 @@ extern bool checkrows_has_row(CheckIndex *self, uint64 tid);
  */
 extern bool checkfind_tuple(CheckIndex *self, IndexTuple tuple);
 extern void checkfind_suspects(CheckIndex *self, CheckSuspect *suspects, int n);
-
-/*
- * checkunique.c: checkunique_page looks for rows with equal keys in self->here,
- * a leaf page of a unique index, and in its right sibling.
- */
-extern void checkunique_page(CheckIndex *self);
 
 /* CheckRequest: how to check an index. */
 typedef struct CheckRequest
@@ -370,5 +340,92 @@ typedef struct CheckRequest
  */
 extern void checkindex_run(Relation heap, Relation index,
 						   const CheckRequest *request, CheckReport *result);
+
+/*
+ * CheckState: how far the check of an index is.  The states after CHECK_FAILED
+ * say why ptsort cannot check the index.
+ */
+typedef enum CheckState
+{
+	CHECK_WAITS,
+	CHECK_RUNS,
+	CHECK_DONE,
+	CHECK_FAILED,				/* an error ended the check */
+	CHECK_IS_GONE,
+	CHECK_IS_FORBIDDEN,			/* the user may not check it */
+	CHECK_IS_NO_BTREE,
+	CHECK_IS_OTHER_TEMP,
+	CHECK_IS_ELSEWHERE,			/* the server's own smgr does not store it */
+	CHECK_IS_INVALID,
+	CHECK_IS_EMPTIED,
+	CHECK_IS_TOO_NEW
+} CheckState;
+
+/* CheckTarget: an open index and its table; 'caller' checks it. */
+typedef struct CheckTarget
+{
+	Relation	heap;
+	Relation	index;
+	OwnerSwitch caller;
+} CheckTarget;
+
+/*
+ * CheckUse: what a function reads.  An invalid or partitioned index has only a
+ * definition.
+ */
+typedef enum CheckUse
+{
+	CHECK_USES_INDEX = false,	/* as CheckRequest.with_rows */
+	CHECK_USES_BOTH = true,
+	CHECK_USES_TABLE
+} CheckUse;
+
+/*
+ * checkone.c: checkone_open locks and opens an index and its table for a check,
+ * and begins to run as the table's owner.  It returns CHECK_RUNS, or a state
+ * that says why the check is not possible; then it leaves nothing open.
+ * checkone_close returns to the caller's rights, closes both, and releases the
+ * locks.  checkone_run checks the index (checkindex_run), and reports progress.
+ *
+ * checkone_reason returns the text that explains a state after CHECK_FAILED,
+ * and sets *sqlstate to the code of an error for it.  checkone_exists raises
+ * that error, except for CHECK_IS_GONE: then it returns false.
+ */
+extern CheckState checkone_open(Oid index_id, CheckUse use,
+								CheckTarget *target);
+extern void checkone_close(CheckTarget *target);
+extern const char *checkone_reason(CheckState state, int *sqlstate);
+extern bool checkone_exists(Oid index_id, CheckState state);
+extern void checkone_run(const CheckTarget *target,
+						 const CheckRequest *request, CheckReport *report);
+
+/*
+ * CheckSlot: the check of one of many indexes.  'report' is the result in state
+ * CHECK_DONE; in state CHECK_FAILED the first message is that of the error.
+ */
+typedef struct CheckSlot
+{
+	Oid			index_id;
+	pg_atomic_uint32 state;		/* enum CheckState */
+	double		ms;				/* duration of the check */
+	CheckReport report;
+} CheckSlot;
+
+/*
+ * checkmany.c: checkmany_slot prepares the check of an index.  checkmany_run
+ * checks the indexes of n slots with one team; request->workers and
+ * request->budget are those of the team.  The functions that the checks call
+ * must be parallel safe, and no table temporary.  It finishes all slots: an
+ * error ends the check of one index, unless it is a cancel request or a
+ * shutdown, or was not raised by a check.
+ *
+ * checkmany_guard calls a function in the same way: in a subtransaction.  It
+ * returns true, or false with the slot in state CHECK_FAILED.
+ */
+typedef void (*CheckManyStep) (void *arg);
+extern void checkmany_slot(CheckSlot *slot, Oid index_id);
+extern void checkmany_run(CheckSlot *slots, int n,
+						  const CheckRequest *request);
+extern bool checkmany_guard(CheckManyStep step, void *arg, CheckSlot *slot);
 
 #endif							/* PTSORT_CHECK_H */

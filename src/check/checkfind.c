@@ -8,21 +8,12 @@
 #include "compat.h"
 
 #include "check/check.h"
-#include "miscadmin.h"
-#include "storage/bufmgr.h"
 #include "util.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 /* Offset number of the tuple that is looked for in its CheckPage */
 #define TARGET			FirstOffsetNumber
 
-
-/*
- * The entry of a row
- */
-
-/* True if the tuple has this TID. */
 static bool
 has_tid(IndexTuple tuple, uint64 tid)
 {
@@ -32,21 +23,6 @@ has_tid(IndexTuple tuple, uint64 tid)
 		if (pt_tid_word(BTreeTupleGetHeapTID(tuple) + i) == tid)
 			return true;
 	return false;
-}
-
-static uint64
-hash_tuple(CheckIndex *self, IndexTuple tuple)
-{
-	Datum		values[INDEX_MAX_KEYS];
-	bool		isnull[INDEX_MAX_KEYS];
-
-	uint64		hash;
-
-	self->catching = true;
-	index_deform_tuple(tuple, RelationGetDescr(self->index), values, isnull);
-	hash = checkrows_hash(self, values, isnull);
-	self->catching = false;
-	return hash;
 }
 
 /*
@@ -63,15 +39,12 @@ find_on_leaf(CheckIndex *self, const CheckPage *target, bool *beyond)
 	*beyond = true;
 	for (int i = checkpage_first(page); i <= page->last; i++)
 	{
-		if (page->tuples[i] == NULL ||
-			checkpage_is_dead(page, i))
+		if (page->tuples[i] == NULL || checkpage_is_dead(page, i))
 			continue;
 		if (check_compare(self, target, TARGET, page, i, true) < 0)
 			*beyond = false;
-		if (!self->same_keys)
-			continue;
-		if (has_tid(page->tuples[i], tid) &&
-			hash_tuple(self, page->tuples[i]) == hash_tuple(self, tuple))
+		if (self->same_keys && has_tid(page->tuples[i], tid) &&
+			checkrows_hash(self, page->tuples[i]) == checkrows_hash(self, tuple))
 			return true;
 	}
 	return false;
@@ -153,11 +126,6 @@ checkfind_tuple(CheckIndex *self, IndexTuple tuple)
 	return false;
 }
 
-
-/*
- * Suspects
- */
-
 static int
 by_tid(const void *a, const void *b)
 {
@@ -167,7 +135,7 @@ by_tid(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Find the tuples of a copy.  Returns false if it is no leaf of the tree. */
+/* Find the tuples of a copied leaf.  False if it is no leaf of the tree. */
 static bool
 find_leaf(CheckIndex *self, CheckPage *page)
 {
@@ -175,7 +143,6 @@ find_leaf(CheckIndex *self, CheckPage *page)
 		P_ISLEAF(checkpage_opaque(page));
 }
 
-/* Read a page and its tuples.  Returns false if it is no leaf of the tree. */
 static bool
 read_leaf(CheckIndex *self, BlockNumber block, CheckPage *page)
 {
@@ -191,15 +158,14 @@ has_entry(CheckIndex *self, const CheckPage *page,
 		if (i != except && page->tuples[i] != NULL &&
 			!checkpage_is_dead(page, i) &&
 			has_tid(page->tuples[i], suspect->tid) &&
-			hash_tuple(self, page->tuples[i]) == suspect->hash)
+			checkrows_hash(self, page->tuples[i]) == suspect->hash)
 			return true;
 	return false;
 }
 
 /*
- * True if the entry on self->here has no line pointer in the table.  The entry
- * is there before and after the function looks at the table.  False, too, if
- * the page changes each time.
+ * True if the entry on self->here, which is there before and after the function
+ * looks at the table, has no line pointer.  False if the page changes each time.
  */
 static bool
 has_no_row(CheckIndex *self, const CheckSuspect *suspect)
@@ -273,7 +239,7 @@ look_at_tuple(CheckIndex *self, OffsetNumber offset)
 		if (found == NULL)
 			continue;
 		if (!hashed)
-			hash = hash_tuple(self, tuple);
+			hash = checkrows_hash(self, tuple);
 		hashed = true;
 		while (found > first && by_tid(found - 1, &key) == 0)
 			found--;

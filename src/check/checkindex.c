@@ -3,28 +3,17 @@
  * checkindex.c
  *	  Checks a btree index with a team of processes: ptsort_check().
  *
- * A check is a kind of team (team.h) whose participants scan ranges of blocks
- * of the index.  See check.h for what a check relies on.
+ * See check.h for what a check relies on.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include "access/genam.h"
 #include "access/table.h"
 #include "catalog/pg_type.h"
 #include "check/check.h"
-#include "commands/progress.h"
-#include "miscadmin.h"
-#include "pgstat.h"
-#include "port/atomics.h"
 #include "sort/tuplesort.h"
-#include "storage/bufmgr.h"
-#include "util.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
 #include "variant/variants.h"
 
 /* CheckPart: what one participant found. */
@@ -77,11 +66,6 @@ check_found(CheckIndex *self, CheckKind kind, BlockNumber block,
 	va_end(args);
 }
 
-
-/*
- * Every participant
- */
-
 /*
  * True if comparing a column's values calls only functions of the server's own.
  * Arrays of the server's own types do; ranges and records may have any types.
@@ -103,10 +87,7 @@ has_own_functions(Relation index, int column)
 		FirstNormalObjectId && type != RECORDOID && !IsPolymorphicType(type);
 }
 
-/*
- * True if all functions that compare keys are the server's own.  These leave
- * nothing behind when they raise an error.
- */
+/* The server's own functions leave nothing behind when they raise an error. */
 static bool
 is_trusted(Relation index)
 {
@@ -133,10 +114,10 @@ describe_columns(TupleDesc desc)
 }
 
 /*
- * Prepare this process's check of an open index.  Also sets the pointers to
- * this process's part of the shared memory.  The leader calls this function
- * before the launch, again if no worker starts, because the shared memory is
- * then another, and again in its phase of filling.
+ * Prepare this process's check of an open index, and point it to its part of
+ * the shared memory.  The leader calls this function before the launch, again if
+ * no worker starts, because the shared memory is then another, and again in its
+ * phase of filling.
  */
 static void
 begin_check(Checker *self)
@@ -183,7 +164,7 @@ count_tuples(CheckIndex *self)
 			self->report->tuples += checkpage_tids(page->tuples[i]);
 }
 
-/* Check a page's tuples, what follows from them, and its links as last step. */
+/* The links are the last step: checklinks_page may replace the copy. */
 static void
 check_tuples(CheckIndex *self)
 {
@@ -201,7 +182,6 @@ check_tuples(CheckIndex *self)
 			check_guard(self, steps[i]);
 }
 
-/* Handle an error that check_guard caught. */
 static void
 catch_error(CheckIndex *self)
 {
@@ -358,12 +338,6 @@ ptsort_check_worker_main(dsm_segment *segment, shm_toc *toc)
 	team_serve(&self.team, segment, toc);
 }
 
-
-/*
- * Leader
- */
-
-/* Add a participant's report to the result. */
 static void
 add_report(CheckReport *sum, const CheckReport *report)
 {
@@ -382,7 +356,6 @@ add_report(CheckReport *sum, const CheckReport *report)
 	}
 }
 
-/* Look again for the entries that seem to have no row. */
 static void
 confirm_suspects(Checker *self)
 {

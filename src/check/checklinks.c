@@ -13,16 +13,11 @@
  * a level has one downlink, one left and one right neighbour, and that the
  * order of tuples holds across the whole level.
  *
- * See check.h for why concurrent changes do not lead to wrong findings.
- *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "check/check.h"
-#include "miscadmin.h"
-#include "storage/bufmgr.h"
-#include "utils/rel.h"
 
 /* Offset number of the last of a neighbour's first tuples */
 #define ENDS		(P_FIRSTKEY + 1)
@@ -53,9 +48,8 @@ broken(CheckIndex *self, LinkFault *fault, OffsetNumber offset,
 
 /*
  * Compare self->here with other pages until the result is certain, and report
- * what is wrong.  A page that changes after each comparison may be sound: the
- * change may explain what the test found.  So after CHECK_PATIENCE changes this
- * comparison has no result.
+ * what is wrong.  If the page changed, the change may explain what the test
+ * found.
  */
 static void
 compare(CheckIndex *self, LinkTest test)
@@ -99,9 +93,9 @@ compare(CheckIndex *self, LinkTest test)
 }
 
 /*
- * Read a page to which self->here links, and its first tuples.  Returns false,
- * with fault->what set, if the page cannot be linked; with fault->what NULL if
- * the page is not readable, which the participant that checks it reports.
+ * Read a page to which self->here links, and its first tuples.  Returns false if
+ * the page cannot be linked, or with fault->what NULL if it is not readable,
+ * which the participant that checks it reports.
  */
 static bool
 follow(CheckIndex *self, BlockNumber block, uint32 level, OffsetNumber offset,
@@ -154,26 +148,21 @@ first_key(const CheckPage *page)
 	return P_HIKEY;
 }
 
-
-/*
- * Siblings
- */
-
-/* True if the page is the rightmost of its level. */
+/* True if the page is the rightmost of its level, or if that is not known. */
 static bool
 is_rightmost(CheckIndex *self, uint32 level, BlockNumber target)
 {
 	BlockNumber block = self->tree->rightmost[level];
 
 	if (block == InvalidBlockNumber)
-		return true;			/* not known */
+		return true;
 	for (BlockNumber i = 0; i < self->tree->nblocks && block != target; i++)
 	{
 		if (block == P_NONE || block == InvalidBlockNumber)
 			return false;
 		CHECK_FOR_INTERRUPTS();
 		if (checkread_page(self, block, self->there) != NULL)
-			return true;		/* not known */
+			return true;
 		block = checkpage_opaque(self->there)->btpo_next;
 	}
 	return true;
@@ -249,11 +238,6 @@ test_right(CheckIndex *self, LinkFault *fault)
 	return false;
 }
 
-
-/*
- * Children
- */
-
 /*
  * True if a page of a level above the leaves belongs to a branch whose deletion
  * is not finished: it ends in a half-dead leaf.
@@ -296,8 +280,8 @@ is_same_pivot(const CheckIndex *self, IndexTuple a, IndexTuple b)
 }
 
 /*
- * Compare the high key of the last page before the next child, which is in
- * self->there, with the next child's key; 'key' is its offset number.
+ * Compare the high key of self->there, the last page before the next child, with
+ * the next child's key; 'key' is its offset number.
  */
 static bool
 test_high_key(CheckIndex *self, OffsetNumber key, LinkFault *fault)
@@ -354,8 +338,7 @@ test_way(CheckIndex *self, BlockNumber target, OffsetNumber offset,
 	return test_high_key(self, key, fault);
 }
 
-
-/* Returns the block of the first child of the right sibling, or P_NONE. */
+/* Returns the first child of the right sibling, or InvalidBlockNumber. */
 static BlockNumber
 first_cousin(CheckIndex *self)
 {
@@ -428,7 +411,7 @@ test_child(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 		next != first_cousin(self);
 }
 
-/* LinkTest: do the children fit? */
+/* LinkTest */
 static bool
 test_children(CheckIndex *self, LinkFault *fault)
 {
@@ -449,11 +432,6 @@ checklinks_page(CheckIndex *self)
 	if (!P_ISLEAF(checkpage_opaque(self->here)))
 		compare(self, test_children);
 }
-
-
-/*
- * The metapage and the edges of the tree
- */
 
 /* Returns what is wrong with the metapage, or NULL. */
 static const char *
@@ -509,7 +487,6 @@ are_roots(CheckIndex *self, const CheckTree *tree)
 		is_root(self, meta->btm_fastroot, meta->btm_fastlevel);
 }
 
-/* Find the blocks of one edge of the tree. */
 static void
 find_edge(CheckIndex *self, const CheckTree *tree, BlockNumber *edge,
 		  bool right)

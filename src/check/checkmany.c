@@ -4,15 +4,14 @@
  *	  Checks many indexes, several at a time: ptsort_check_indexes().
  *
  * Most indexes of a database are too small to be worth workers of their own.
- * One team checks all of these: each participant takes the next index, and
- * checks it without workers (checkindex.c), in the order of the slots.  So the
- * caller puts the largest index first.  The slots are in the team's segment, a
- * CheckSlot for each index, so the caller limits their number.
+ * One team checks all of these: each participant takes the next slot, and
+ * checks its index without workers (checkindex.c).  So the caller puts the
+ * largest index first, and limits the number of slots, because they are in the
+ * team's segment.
  *
- * Errors: a worker cannot go on after an error, because there are no
- * subtransactions in parallel mode.  So an error ends the team.  The leader
- * begins each team in a subtransaction, which it rolls back.  It keeps the
- * results of the checks that are done.  One of the checks that were running
+ * There are no subtransactions in parallel mode, so an error ends the team.  The
+ * leader begins each team in a subtransaction, which it rolls back, and keeps
+ * the results of the checks that are done.  One of the checks that were running
  * caused the error: the leader repeats each of these alone, in a subtransaction
  * of its own.  Then a new team checks the indexes that are left.
  *
@@ -20,12 +19,9 @@
  */
 #include "compat.h"
 
-#include "access/xact.h"
-#include "check/checkone.h"
-#include "miscadmin.h"
+#include "check/check.h"
 #include "util.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 
 /* ManyShared: what the participants share. */
 typedef struct ManyShared
@@ -55,11 +51,6 @@ checkmany_slot(CheckSlot *slot, Oid index_id)
 	slot->index_id = index_id;
 	pg_atomic_init_u32(&slot->state, CHECK_WAITS);
 }
-
-
-/*
- * Every participant
- */
 
 /* Check the index of a slot.  The final state is written last. */
 static void
@@ -143,11 +134,6 @@ ptsort_check_many_worker_main(dsm_segment *segment, shm_toc *toc)
 	team_serve(&self.team, segment, toc);
 }
 
-
-/*
- * Leader
- */
-
 /* Copy the slots that a participant took.  Workers may still write others. */
 static void
 take_results(ManyChecker *self)
@@ -199,7 +185,7 @@ run_team(void *arg)
 	team_leave(team);
 }
 
-/* Calls a function in a subtransaction.  Returns its error, or NULL. */
+/* Call a function in a subtransaction.  Returns its error, or NULL. */
 static ErrorData *
 try_step(CheckManyStep step, void *arg)
 {
@@ -252,7 +238,6 @@ checkmany_guard(CheckManyStep step, void *arg, CheckSlot *slot)
 	return false;
 }
 
-/* Alone: arguments of run_alone. */
 typedef struct Alone
 {
 	CheckSlot  *slot;
@@ -268,10 +253,7 @@ run_alone(void *arg)
 	check_slot(alone->slot, &alone->request);
 }
 
-/*
- * Repeat the checks that an error interrupted, without workers.  Returns their
- * number.
- */
+/* Repeat the checks that an error interrupted.  Returns their number. */
 static int
 repeat_interrupted(ManyChecker *self)
 {

@@ -7,29 +7,15 @@
  * with the privilege MAINTAIN (17 and later), and superusers.  The functions
  * that compare keys, and those in expressions, run as the table's owner and
  * with restrictions, as in a rebuild, because they may be users' functions.
- *
- * All of this also works in a parallel worker, which has the user and the
- * snapshot of its leader.
+ * A parallel worker has the user and the snapshot of its leader.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include "access/genam.h"
-#include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/xact.h"
-#include "access/xlog.h"
-#include "catalog/index.h"
 #include "catalog/pg_am.h"
-#include "check/checkone.h"
-#include "commands/progress.h"
-#include "miscadmin.h"
-#include "pgstat.h"
-#include "storage/bufmgr.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
+#include "check/check.h"
 
 /*
  * True if the snapshot is older than the index, which may then lack entries of

@@ -14,11 +14,7 @@
  */
 #include "compat.h"
 
-#include "access/itup.h"
-#include "access/tupmacs.h"
 #include "check/check.h"
-#include "storage/bufpage.h"
-#include "utils/rel.h"
 
 /* PageScan: the page whose tuples checkpage_tuples() looks at. */
 typedef struct PageScan
@@ -57,10 +53,7 @@ checkpage_has_header(const CheckPage *page)
 		header->pd_lower <= header->pd_upper && header->pd_upper <= special;
 }
 
-/*
- * Returns false if a page's header is damaged, or if its special space does not
- * fit a page with tuples.
- */
+/* Returns false if a page's header is damaged, or if it has no tuples. */
 static bool
 check_header(const PageScan *scan)
 {
@@ -109,37 +102,28 @@ check_number(const PageScan *scan)
 	return true;
 }
 
-/*
- * Returns a line pointer's tuple, or NULL if the line pointer is damaged or
- * does not have the size of the tuple.
- */
+/* Returns a line pointer's tuple, or NULL if the line pointer is damaged. */
 static IndexTuple
 find_tuple(const PageScan *scan, OffsetNumber offset)
 {
 	ItemIdData	item = *PageGetItemId((Page) scan->page->page, offset);
-	IndexTuple	tuple;
+	IndexTuple	tuple = (IndexTuple) (scan->page->page + item.lp_off);
+	const char *fault = NULL;
 
 	if ((item.lp_flags != LP_NORMAL && item.lp_flags != LP_DEAD) ||
 		item.lp_len < sizeof(IndexTupleData) ||
 		item.lp_off != MAXALIGN(item.lp_off) || item.lp_off < scan->upper ||
 		item.lp_off + item.lp_len > scan->special)
-	{
-		(void) bad(scan, offset, "the line pointer is wrong");
-		return NULL;
-	}
-	tuple = (IndexTuple) (scan->page->page + item.lp_off);
-	if (IndexTupleSize(tuple) != item.lp_len)
-	{
-		(void) bad(scan, offset, "the tuple's size is not that of its line pointer");
-		return NULL;
-	}
-	return tuple;
+		fault = "the line pointer is wrong";
+	else if (IndexTupleSize(tuple) != item.lp_len)
+		fault = "the tuple's size is not that of its line pointer";
+	if (fault == NULL)
+		return tuple;
+	(void) bad(scan, offset, fault);
+	return NULL;
 }
 
-/*
- * Returns the end of the tuple's values, and checks the TIDs of a posting list
- * and of a pivot tuple; or 0.
- */
+/* Check a tuple's TIDs.  Returns the end of its values, or 0. */
 static Size
 check_tids(const PageScan *scan, OffsetNumber offset, IndexTuple tuple)
 {
@@ -269,22 +253,6 @@ find_values(const PageScan *scan, OffsetNumber offset, IndexTuple tuple, int n,
 }
 
 /*
- * Returns the number of columns of a tuple: all columns of a tuple that points
- * to rows, and 0 for an internal page's first downlink.
- */
-static int
-count_columns(const PageScan *scan, OffsetNumber offset, IndexTuple tuple)
-{
-	const CheckIndex *self = scan->self;
-
-	if (!scan->leaf && offset == scan->first)
-		return 0;
-	if (BTreeTupleIsPivot(tuple))
-		return BTreeTupleGetNAtts(tuple, self->index);
-	return self->ncolumns;
-}
-
-/*
  * Returns the end of a tuple's values, or 0 if its number of columns or its
  * TIDs are wrong.  Sets *n to the number of columns.
  */
@@ -295,20 +263,20 @@ check_shape(const PageScan *scan, OffsetNumber offset, IndexTuple tuple,
 	const CheckIndex *self = scan->self;
 	Page		page = (Page) scan->page->page;
 
-	/* most tuples: a leaf's entry for one row, which has all columns */
-	if (scan->leaf && (tuple->t_info & INDEX_ALT_TID_MASK) == 0 &&
-		offset >= scan->first)
-		*n = self->ncolumns;
-	else
-	{
-		*n = count_columns(scan, offset, tuple);
-		if (*n > self->ncolumns ||
-			(!self->tree->heapkeyspace && !BTreeTupleIsPivot(tuple) &&
-			 !ItemPointerIsValid(&tuple->t_tid)) ||
-			!_bt_check_natts(self->index, self->tree->heapkeyspace, page,
-							 offset))
-			return bad(scan, offset, "the tuple has a wrong number of columns");
-	}
+	*n = self->ncolumns;
+	if (!scan->leaf && offset == scan->first)
+		*n = 0;					/* an internal page's first downlink */
+	else if (BTreeTupleIsPivot(tuple))
+		*n = BTreeTupleGetNAtts(tuple, self->index);
+	/* a leaf's entry for one row always has all columns */
+	if ((!scan->leaf || (tuple->t_info & INDEX_ALT_TID_MASK) != 0 ||
+		 offset < scan->first) &&
+		(*n > self->ncolumns ||
+		 (!self->tree->heapkeyspace && !BTreeTupleIsPivot(tuple) &&
+		  !ItemPointerIsValid(&tuple->t_tid)) ||
+		 !_bt_check_natts(self->index, self->tree->heapkeyspace, page,
+						  offset)))
+		return bad(scan, offset, "the tuple has a wrong number of columns");
 	return check_tids(scan, offset, tuple);
 }
 

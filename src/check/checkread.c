@@ -5,17 +5,14 @@
  *
  * ReadBuffer() raises an error for a page whose checksum or header is wrong.
  * For a check, this is a finding.  So a check copies a page that is in no
- * buffer from the file (pageread.c), many neighbouring pages at a time.  It
- * does the same with a page of the table before the server reads a row of it.
+ * buffer from the file (pageread.c), also a page of the table before the server
+ * reads a row of it.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include "catalog/pg_am_d.h"
 #include "check/check.h"
-#include "storage/bufmgr.h"
-#include "utils/rel.h"
 
 /* Memory after each copy; see CheckPage */
 #define SLACK		BLCKSZ

@@ -3,10 +3,9 @@
  * checkrows.c
  *	  Compares the entries of an index with the rows of its table.
  *
- * The participants put a record for each entry of a leaf page, and for each row
- * that the statement's snapshot sees, into one sort by TID.  A record holds the
- * TID and a hash of the values of all columns, so that equal values have equal
- * hashes.  In the sorted stream, an entry and its row are neighbours.
+ * A record of the sort by TID (see src/README) holds the TID and a hash of the
+ * values of all columns, so that equal values have equal hashes.  In the sorted
+ * stream, an entry and its row are neighbours.
  *
  * A row without an entry: an index has entries for all rows that a snapshot
  * sees, from the time when the snapshot was made.  But a split may move the
@@ -18,27 +17,20 @@
  * vacuum deletes entries before their line pointers.  Entries whose line
  * pointer is missing, that differ from the visible row at their TID, whose
  * visible row does not satisfy the index's predicate, or that the stream has
- * twice, are suspects.  The leader looks for them again
- * (checkfind.c), because vacuum may have removed them meanwhile, or a split may
- * have moved them to a page that the check read later.
+ * twice, are suspects.  The leader looks for them again (checkfind.c), because
+ * vacuum may have removed them meanwhile, or a split may have moved them to a
+ * page that the check read later.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "access/heapam.h"
-#include "access/htup_details.h"
 #include "check/check.h"
 #include "common/hashfn.h"
 #include "executor/executor.h"
-#include "miscadmin.h"
 #include "sort/tuplesort.h"
-#include "storage/bufmgr.h"
 #include "team/heapscan.h"
-#include "util.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
 
 /* The lowest bit of a record's image: 1 for a row, 0 for an entry */
 #define IS_ROW			UINT64CONST(1)
@@ -54,11 +46,6 @@ typedef struct RowGroup
 	uint64		images[MAX_SUSPECTS];
 } RowGroup;
 
-
-/*
- * Records
- */
-
 /* The records of a TID must be in the same slice. */
 static bool
 same_slice(const uint64 *a, const uint64 *b, void *state)
@@ -67,10 +54,7 @@ same_slice(const uint64 *a, const uint64 *b, void *state)
 }
 
 static const SortVariant record_variant = {
-	.base = {
-		.name = "index entry or row",
-		.inline_image = true,
-	},
+	.base = {.name = "index entry or row",.inline_image = true},
 	.same_slice = same_slice
 };
 
@@ -113,8 +97,8 @@ hash_bytes_of(const CheckColumn *column, Datum value, uint64 seed)
 	return hash_bytes_extended((const unsigned char *) bytes, size, seed);
 }
 
-uint64
-checkrows_hash(CheckIndex *self, const Datum *values, const bool *isnull)
+static uint64
+hash_columns(CheckIndex *self, const Datum *values, const bool *isnull)
 {
 	uint64		hash = 0;
 
@@ -139,27 +123,34 @@ checkrows_hash(CheckIndex *self, const Datum *values, const bool *isnull)
 	return hash & ~IS_ROW;
 }
 
+uint64
+checkrows_hash(CheckIndex *self, IndexTuple tuple)
+{
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	uint64		hash;
+
+	self->catching = true;
+	index_deform_tuple(tuple, RelationGetDescr(self->index), values, isnull);
+	hash = hash_columns(self, values, isnull);
+	self->catching = false;
+	return hash;
+}
+
 void
 checkrows_put_page(CheckIndex *self)
 {
 	const CheckPage *page = self->here;
-	Datum		values[INDEX_MAX_KEYS];
-	bool		isnull[INDEX_MAX_KEYS];
 
 	for (int i = checkpage_first(page); i <= page->last; i++)
 	{
 		IndexTuple	tuple = page->tuples[i];
-		int			n;
 		uint64		hash;
+		int			n;
 
-		if (tuple == NULL ||
-			checkpage_is_dead(page, i))
+		if (tuple == NULL || checkpage_is_dead(page, i))
 			continue;
-		self->catching = true;
-		index_deform_tuple(tuple, RelationGetDescr(self->index), values,
-						   isnull);
-		hash = checkrows_hash(self, values, isnull);
-		self->catching = false;
+		hash = checkrows_hash(self, tuple);
 		n = checkpage_tids(tuple);
 		for (int j = 0; j < n; j++)
 			put_record(self, BTreeTupleGetHeapTID(tuple) + j, hash, 0);
@@ -174,7 +165,7 @@ put_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	CheckIndex *self = arg;
 	MemoryContext caller = MemoryContextSwitchTo(self->scratch);
 
-	put_record(self, tid, checkrows_hash(self, values, isnull), IS_ROW);
+	put_record(self, tid, hash_columns(self, values, isnull), IS_ROW);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(self->scratch);
 }
@@ -195,11 +186,6 @@ checkrows_put_table(CheckIndex *self, ParallelTableScanDesc parallel,
 						  false);
 }
 
-
-/*
- * Comparison
- */
-
 bool
 checkrows_has_row(CheckIndex *self, uint64 tid)
 {
@@ -214,7 +200,7 @@ checkrows_has_row(CheckIndex *self, uint64 tid)
 	if (block >= RelationGetNumberOfBlocks(self->heap))
 		return false;
 	if (!checkread_table(self, block))
-		return true;			/* not known */
+		return true;
 	buffer = ReadBufferExtended(self->heap, MAIN_FORKNUM, block, RBM_NORMAL,
 								self->strategy);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -235,8 +221,8 @@ checkrows_has_row(CheckIndex *self, uint64 tid)
 
 /*
  * Returns the entry that the index must have for the row with this TID, or NULL
- * if the snapshot does not see the row, or if the row does not satisfy the
- * predicate of the index.  In the second case, sets *excluded to true.
+ * if the snapshot does not see the row, or if the predicate of the index
+ * excludes the row: then sets *excluded to true.
  */
 static IndexTuple
 form_entry(CheckIndex *self, uint64 tid, bool *excluded)
@@ -290,8 +276,8 @@ add_suspect(CheckIndex *self, uint64 tid, uint64 hash, bool is_double,
 }
 
 /*
- * True if the snapshot sees the row, but the row does not satisfy the predicate
- * of the index.  An update of the predicate's columns is never a HOT update.
+ * True if the snapshot sees the row, but the predicate excludes it.  An update
+ * of the predicate's columns is never a HOT update.
  */
 static bool
 is_excluded(CheckIndex *self, uint64 tid)
@@ -317,10 +303,7 @@ find_entry(CheckIndex *self, uint64 tid)
 					"the index has no entry for the row at this place of the table");
 }
 
-/*
- * CheckStep: compare the entries with one TID with the visible row at this TID,
- * if there is one.
- */
+/* CheckStep: compare the entries with one TID with its visible row, if any. */
 static void
 compare_group(CheckIndex *self)
 {

@@ -20,21 +20,14 @@
 #include "compat.h"
 
 #include "catalog/pg_type.h"
-#include "check/checkone.h"
-#include "fmgr.h"
+#include "check/check.h"
 #include "funcapi.h"
 #include "hook/hook.h"
 #include "mb/pg_wchar.h"
-#include "miscadmin.h"
 #include "model/size.h"
 #include "postmaster/bgworker_internals.h"
-#include "ptsort.h"
 #include "util.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/inval.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
 #include "utils/tuplestore.h"
 
 extern PGDLLEXPORT Datum ptsort_check(PG_FUNCTION_ARGS);

@@ -11,14 +11,10 @@
  */
 #include "compat.h"
 
-#include "debug.h"
 #include "function/internals.h"
-#include "key/key.h"
-#include "order/sortextras.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
 #include "tape/tapefile.h"
-#include "text/text_rank.h"
 #include "variant/variants.h"
 
 StaticAssertDecl(TEST_ENTRY_WORDS == KEY_ENTRY_WORDS &&

@@ -9,12 +9,9 @@
  */
 #include "compat.h"
 
-#include "fmgr.h"
 #include "funcapi.h"
 #include "query/sortnode.h"
-#include "text/text_rank.h"
 #include "util.h"
-#include "utils/builtins.h"
 #include "utils/tuplestore.h"
 #include "write/buildreport.h"
 

@@ -15,11 +15,9 @@
 #include "access/table.h"
 #include "catalog/partition.h"
 #include "catalog/pg_inherits.h"
-#include "check/checkone.h"
+#include "check/check.h"
 #include "funcapi.h"
-#include "utils/builtins.h"
 #include "utils/partcache.h"
-#include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 #include "utils/typcache.h"
 

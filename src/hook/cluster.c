@@ -22,19 +22,13 @@
  */
 #include "compat.h"
 
-#include "access/tableam.h"
-#include "access/xact.h"
 #include "catalog/catalog.h"
 #include "catalog/pg_am_d.h"
-#include "catalog/pg_class.h"
 #include "copy/copy.h"
 #include "debug.h"
 #include "hook/hook.h"
 #include "model/size.h"
 #include "optimizer/optimizer.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/relcache.h"
 #include "write/buildreport.h"
 
 /* heap's routine with ptsort's function; filled in at each redirection */

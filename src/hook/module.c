@@ -13,7 +13,6 @@
 
 #include <limits.h>
 
-#include "fmgr.h"
 #include "hook/hook.h"
 #include "limit/pace.h"
 #include "limit/replicas.h"
@@ -21,7 +20,6 @@
 #include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"
 #include "text/text_rank.h"
-#include "utils/guc.h"
 #include "utils/varlena.h"
 #include "write/buildreport.h"
 

@@ -30,18 +30,12 @@
 
 #include "access/gist_private.h"
 #include "access/nbtree.h"
-#include "access/transam.h"
 #include "access/xact.h"
-#include "catalog/index.h"
 #include "catalog/objectaccess.h"
-#include "catalog/pg_class.h"
 #include "hook/hook.h"
-#include "miscadmin.h"
 #include "storage/lock.h"
-#include "storage/sinval.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 /* Routines with ptsort's ambuild; filled in at the first redirection */
 static IndexAmRoutine btree_routine;

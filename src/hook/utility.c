@@ -30,9 +30,6 @@
 #include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"
 #include "tcop/utility.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "write/buildreport.h"
 
 /* ConstraintRequest: the request for a constraint's index in an ALTER TABLE. */
