@@ -18,9 +18,7 @@
 
 #include "compat.h"
 
-#include "nodes/parsenodes.h"
 #include "ptsort.h"
-#include "utils/rel.h"
 
 /*
  * newindex_describe returns a relcache entry, outside of the relcache, for the

@@ -28,9 +28,6 @@
 #include "owner.h"
 #include "util.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/tuplestore.h"
 #include "write/pagewrite.h"
 

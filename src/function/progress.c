@@ -15,17 +15,14 @@
 
 #include "catalog/pg_authid.h"
 #include "commands/dbcommands.h"
-#include "commands/progress.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "limit/pace.h"
 #include "miscadmin.h"
 #include "model/left.h"
 #include "util.h"
-#include "utils/acl.h"
 #include "utils/backend_status.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/tuplestore.h"
 
 extern PGDLLEXPORT Datum ptsort_progress(PG_FUNCTION_ARGS);

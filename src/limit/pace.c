@@ -21,7 +21,6 @@
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "utils/backend_progress.h"
-#include "utils/guc.h"
 #include "utils/wait_event.h"
 
 /* microseconds */

@@ -19,7 +19,6 @@
 
 #include "limit/replicas.h"
 #include "model/work.h"
-#include "port/atomics.h"
 #include "stamp.h"
 #include "storage/dsm.h"
 #include "storage/spin.h"

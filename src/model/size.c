@@ -14,9 +14,6 @@
 #include "catalog/pg_statistic.h"
 #include "model/size.h"
 #include "optimizer/optimizer.h"
-#include "storage/bufmgr.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/syscache.h"
 
 JobKey

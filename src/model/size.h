@@ -11,7 +11,6 @@
 #define PTSORT_SIZE_H
 
 #include "model/cost.h"
-#include "utils/relcache.h"
 
 /* size_key returns what an index's first column costs. */
 extern JobKey size_key(Relation index);

@@ -16,8 +16,6 @@
 #include "compat.h"
 
 #include "model/cost.h"
-#include "port/atomics.h"
-#include "utils/relcache.h"
 
 typedef enum WorkPhase
 {

@@ -22,22 +22,11 @@
  */
 #include "compat.h"
 
-#include <fcntl.h>
-
-#include "commands/tablespace.h"
 #include "debug.h"
-#include "executor/instrument.h"
-#include "limit/pace.h"
 #include "miscadmin.h"
-#include "model/space.h"
-#include "nodes/bitmapset.h"
-#include "storage/bufmgr.h"
-#include "storage/fd.h"
 #include "tape/tape.h"
 #include "tape/tapefile.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
-#include "utils/wait_event.h"
 
 struct Tapeset
 {

@@ -19,10 +19,8 @@
 
 #include "commands/tablespace.h"
 #include "debug.h"
-#include "executor/instrument.h"
 #include "limit/pace.h"
 #include "model/space.h"
-#include "storage/bufmgr.h"
 #include "storage/fd.h"
 #include "tape/tapefile.h"
 #include "utils/resowner.h"
