@@ -126,8 +126,7 @@ LAYERS = \
 	util owner stamp segment debug \
 	$(addprefix model/, \
 		cost size work left space) \
-	$(addprefix limit/, \
-		replicas pace) \
+	limit/pace \
 	$(addprefix text/, \
 		text_table text_pass text_icu text_unit text_rank text_digest text_model text_symbol text_code) \
 	$(addprefix key/, \
@@ -137,7 +136,7 @@ LAYERS = \
 	$(addprefix tape/, \
 		tapefile tape frame run) \
 	$(addprefix memory/, \
-		radix tournament tiesort entrysort memsort) \
+		entrysort radix tournament tiesort memsort) \
 	$(addprefix sort/, \
 		merge shared tuplesort slices bounded sortruns sortread learning sortput) \
 	$(addprefix variant/, \

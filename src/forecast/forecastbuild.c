@@ -28,7 +28,7 @@
 #include "catalog/pg_am_d.h"
 #include "forecast/forecast.h"
 #include "miscadmin.h"
-#include "model/size.h"
+#include "model/cost.h"
 #include "sort/tuplesort.h"
 #include "util.h"
 

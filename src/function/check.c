@@ -26,7 +26,7 @@
 #include "hook/hook.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "model/size.h"
+#include "model/cost.h"
 #include "postmaster/bgworker_internals.h"
 #include "ptsort.h"
 #include "util.h"

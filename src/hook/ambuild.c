@@ -25,7 +25,7 @@
 #include "gist/gist.h"
 #include "hook/hook.h"
 #include "miscadmin.h"
-#include "model/size.h"
+#include "model/cost.h"
 #include "optimizer/paths.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"

@@ -30,7 +30,7 @@
 #include "copy/copy.h"
 #include "debug.h"
 #include "hook/hook.h"
-#include "model/size.h"
+#include "model/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"

@@ -16,7 +16,6 @@
 #include "fmgr.h"
 #include "hook/hook.h"
 #include "limit/pace.h"
-#include "limit/replicas.h"
 #include "model/space.h"
 #include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"

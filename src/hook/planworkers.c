@@ -28,7 +28,7 @@
 #include "forecast/forecast.h"
 #include "hook/hook.h"
 #include "miscadmin.h"
-#include "model/size.h"
+#include "model/cost.h"
 #include "model/space.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"

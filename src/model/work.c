@@ -7,7 +7,6 @@
  */
 #include "compat.h"
 
-#include "model/size.h"
 #include "model/work.h"
 #include "utils/builtins.h"
 

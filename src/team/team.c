@@ -14,7 +14,6 @@
 #include "access/xact.h"
 #include "debug.h"
 #include "miscadmin.h"
-#include "model/left.h"
 #include "pgstat.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
