@@ -134,7 +134,7 @@ LAYERS = \
 	$(addprefix order/, \
 		sortextras order) \
 	$(addprefix tape/, \
-		tapefile tape frame run) \
+		tape tapefile frame run) \
 	$(addprefix memory/, \
 		entrysort radix tournament tiesort memsort) \
 	$(addprefix sort/, \

@@ -17,7 +17,7 @@
 #include "order/sortextras.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
-#include "tape/tapefile.h"
+#include "tape/tape.h"
 #include "text/text_rank.h"
 #include "variant/variants.h"
 

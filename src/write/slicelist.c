@@ -10,7 +10,7 @@
  */
 #include "compat.h"
 
-#include "tape/tapefile.h"
+#include "tape/tape.h"
 #include "write/slicelist.h"
 
 struct SliceList
