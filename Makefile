@@ -155,7 +155,7 @@ LAYERS = \
 		check checkread checkpage checkorder checklinks checkunique \
 		checkfind checkrows checkindex checkone checkmany) \
 	$(addprefix forecast/, \
-		forecast newindex sample btreesize gistsize forecastbuild) \
+		forecast newindex sample indexsize) \
 	$(addprefix query/, \
 		sortnode sortreport) \
 	$(addprefix hook/, \

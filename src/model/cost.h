@@ -3,7 +3,7 @@
  * cost.h
  *	  How long builds and copies take: one table of measured costs.
  *
- * The number of workers (planworkers.c), forecasts (forecastbuild.c) and the
+ * The number of workers (planworkers.c), forecasts (forecast.c) and the
  * time left (left.c) all come from these functions.
  *
  *-------------------------------------------------------------------------
