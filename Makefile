@@ -126,8 +126,7 @@ LAYERS = \
 	util owner stamp segment debug \
 	$(addprefix model/, \
 		cost size work left space) \
-	$(addprefix limit/, \
-		replicas pace) \
+	limit/pace \
 	$(addprefix text/, \
 		text_table text_pass text_icu text_unit text_rank text_digest text_model text_symbol text_code) \
 	$(addprefix key/, \
@@ -135,9 +134,9 @@ LAYERS = \
 	$(addprefix order/, \
 		sortextras order) \
 	$(addprefix tape/, \
-		tapefile tape frame run) \
+		tape tapefile frame run) \
 	$(addprefix memory/, \
-		radix tournament tiesort entrysort memsort) \
+		entrysort radix tournament tiesort memsort) \
 	$(addprefix sort/, \
 		shared tuplesort merge slices sortruns sortread learning sortput) \
 	$(addprefix variant/, \
@@ -156,7 +155,7 @@ LAYERS = \
 		check checkread checkpage checkorder checklinks \
 		checkfind checkrows checkindex checkone checkmany) \
 	$(addprefix forecast/, \
-		forecast newindex sample btreesize gistsize forecastbuild) \
+		forecast newindex sample indexsize) \
 	query/sortnode \
 	$(addprefix hook/, \
 		hook utility planworkers ambuild redirect cluster module) \

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * forecast.h
- *	  Forecasts of builds: sizes and times, from a sample of the table.
+ *	  Parts of the forecast of a build: a sample of the table, sizes.
  *
  * newindex.c	describes an index that does not exist, as a Relation
  * sample.c		samples blocks of the table; sorts the entries of their rows
- * btreesize.c	forecasts the pages of the index, as btpage.c would fill them
- * gistsize.c	the same for GiST, as gistload.c would
- * forecastbuild.c	puts the parts together
+ * indexsize.c	forecasts the pages of the index, as btpage.c or gistload.c
+ *				would fill them
  *
- * A forecast builds nothing, and holds no lock but AccessShareLock.
+ * function/forecast.c puts the parts together.  A forecast builds nothing, and
+ * holds no lock but AccessShareLock.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,9 +18,7 @@
 
 #include "compat.h"
 
-#include "nodes/parsenodes.h"
 #include "ptsort.h"
-#include "utils/rel.h"
 
 /*
  * newindex_describe returns a relcache entry, outside of the relcache, for the
@@ -81,31 +79,5 @@ typedef struct IndexSize
 extern void btreesize_forecast(IndexSize *size, Relation heap, Relation index,
 							   Sample *sample);
 extern void gistsize_forecast(IndexSize *size, Relation index, Sample *sample);
-
-/* ForecastRequest: an index to build, or a table to copy. */
-typedef struct ForecastRequest
-{
-	Relation	heap;
-	Relation	index;			/* NULL: a copy in the order of the file */
-	bool		copies;			/* copy the table in the order of 'index' */
-	bool		concurrent;
-	int			workers;		/* that the build will request */
-	double		limit_ms;		/* for the sample */
-} ForecastRequest;
-
-typedef struct Forecast
-{
-	double		rows;			/* index entries, or rows to copy */
-	double		file_bytes;
-	double		temp_bytes;
-	double		wal_bytes;
-	double		memory_bytes;
-	double		seconds;
-	char	   *obstacle;		/* why the build will fail; NULL if it can
-								 * succeed */
-} Forecast;
-
-/* forecast_build runs as the table's owner. */
-extern void forecast_build(Forecast *forecast, const ForecastRequest *request);
 
 #endif							/* PTSORT_FORECAST_H */

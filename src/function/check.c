@@ -24,7 +24,7 @@
 #include "funcapi.h"
 #include "hook/hook.h"
 #include "mb/pg_wchar.h"
-#include "model/size.h"
+#include "model/cost.h"
 #include "postmaster/bgworker_internals.h"
 #include "util.h"
 #include "utils/inval.h"

@@ -16,7 +16,6 @@
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/catalog.h"
-#include "catalog/index.h"
 #include "catalog/namespace.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_am_d.h"
@@ -31,8 +30,6 @@
 #include "parser/parse_utilcmd.h"
 #include "parser/parser.h"
 #include "storage/lmgr.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
 
 /* Raise the error for a statement without a forecast. */
 static void

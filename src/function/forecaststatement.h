@@ -10,8 +10,6 @@
 
 #include "compat.h"
 
-#include "nodes/parsenodes.h"
-
 /*
  * ForecastItem: an index that a statement would build, or a table that it would
  * copy.

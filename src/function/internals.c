@@ -14,7 +14,7 @@
 #include "function/internals.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
-#include "tape/tapefile.h"
+#include "tape/tape.h"
 #include "variant/variants.h"
 
 StaticAssertDecl(TEST_ENTRY_WORDS == KEY_ENTRY_WORDS &&

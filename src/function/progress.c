@@ -15,17 +15,13 @@
 
 #include "catalog/pg_authid.h"
 #include "commands/dbcommands.h"
-#include "commands/progress.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "limit/pace.h"
 #include "miscadmin.h"
-#include "model/left.h"
 #include "util.h"
-#include "utils/acl.h"
 #include "utils/backend_status.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/tuplestore.h"
 
 extern PGDLLEXPORT Datum ptsort_progress(PG_FUNCTION_ARGS);
@@ -239,7 +235,7 @@ ptsort_progress(PG_FUNCTION_ARGS)
 typedef struct Change
 {
 	int			pid;
-	PaceLimits	limits;
+	int64		limits[NUM_PACE_REASONS];
 	bool		found;
 } Change;
 
@@ -254,8 +250,8 @@ change_limits(const PgBackendStatus *status, PaceShared *shared, void *arg)
 		return;
 	for (int i = 0; i < NUM_PACE_REASONS; i++)
 	{
-		if (change->limits.each[i] >= 0)
-			pace_change_limit(shared, i, change->limits.each[i]);
+		if (change->limits[i] >= 0)
+			pace_change_limit(shared, i, change->limits[i]);
 	}
 	change->found = true;
 }
@@ -290,11 +286,11 @@ PG_FUNCTION_INFO_V1(ptsort_set_limits);
 Datum
 ptsort_set_limits(PG_FUNCTION_ARGS)
 {
-	Change		change = {.limits = {{
-				[PACE_WAL] = get_limit(fcinfo, 1, PACE_WAL),
-				[PACE_IO] = get_limit(fcinfo, 3, PACE_IO),
-				[PACE_REPLICAS] = get_limit(fcinfo, 2, PACE_REPLICAS)
-	}}};
+	Change		change = {.limits = {
+			[PACE_WAL] = get_limit(fcinfo, 1, PACE_WAL),
+			[PACE_IO] = get_limit(fcinfo, 3, PACE_IO),
+			[PACE_REPLICAS] = get_limit(fcinfo, 2, PACE_REPLICAS)
+	}};
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();

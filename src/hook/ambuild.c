@@ -20,7 +20,7 @@
 #include "debug.h"
 #include "gist/gist.h"
 #include "hook/hook.h"
-#include "model/size.h"
+#include "model/cost.h"
 #include "optimizer/paths.h"
 #include "storage/lmgr.h"
 #include "utils/syscache.h"

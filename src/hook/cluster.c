@@ -27,7 +27,7 @@
 #include "copy/copy.h"
 #include "debug.h"
 #include "hook/hook.h"
-#include "model/size.h"
+#include "model/cost.h"
 #include "optimizer/optimizer.h"
 #include "write/buildreport.h"
 

@@ -15,7 +15,6 @@
 
 #include "hook/hook.h"
 #include "limit/pace.h"
-#include "limit/replicas.h"
 #include "model/space.h"
 #include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"

@@ -23,7 +23,7 @@
 #include "debug.h"
 #include "forecast/forecast.h"
 #include "hook/hook.h"
-#include "model/size.h"
+#include "model/cost.h"
 #include "model/space.h"
 #include "optimizer/clauses.h"
 #include "optimizer/paths.h"

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * pace.c
- *	  Limits of a build's or copy's WAL, reads and temporary files; see pace.h.
+ *	  Limits of a build's or copy's WAL, reads and temporary files, and of the
+ *	  replicas' lag; see pace.h.
  *
  * The server counts what a process writes to the WAL, reads from files, and
  * reads and writes in temporary files.  At each point where a process may
@@ -16,12 +17,16 @@
 #include "compat.h"
 
 #include "access/parallel.h"
+#include "access/xlog.h"
 #include "debug.h"
 #include "limit/pace.h"
 #include "miscadmin.h"
+#include "replication/walsender.h"
+#include "replication/walsender_private.h"
 #include "storage/latch.h"
-#include "utils/backend_progress.h"
-#include "utils/guc.h"
+#include "utils/backend_status.h"
+#include "utils/builtins.h"
+#include "utils/varlena.h"
 #include "utils/wait_event.h"
 
 /* microseconds */
@@ -33,6 +38,7 @@
 int			ptsort_max_wal_rate = 0;
 int			ptsort_max_io_rate = 0;
 int			ptsort_max_replica_lag = 0;
+char	   *ptsort_lag_replicas = NULL;
 
 const char *const pace_names[NUM_PACE_REASONS] = {
 	[PACE_WAL] = "max_wal_rate",
@@ -44,6 +50,122 @@ Pace		ptsort_pace;
 
 /* What this process counted at its last point */
 static uint64 counted[NUM_PACE_REASONS];
+
+
+/*
+ * Replicas
+ */
+
+/*
+ * Returns true if the server streams to a replica that reported its place, and
+ * sets *place, the process that streams, and whether the replica is physical.
+ * The place is the end of what a replica replayed.  A program that only receives
+ * WAL, such as pg_receivewal, replays nothing: its place is the end of what it
+ * flushed or, if it flushes nothing, of what it wrote.
+ */
+static bool
+find_place(WalSnd *sender, XLogRecPtr *place, int *pid, bool *physical)
+{
+	bool		streams;
+
+	SpinLockAcquire(&sender->mutex);
+	*pid = sender->pid;
+	*physical = pt_sends_to_replica(sender);
+	streams = sender->pid != 0 &&
+		(sender->state == WALSNDSTATE_CATCHUP ||
+		 sender->state == WALSNDSTATE_STREAMING);
+	*place = sender->apply;
+	if (XLogRecPtrIsInvalid(*place))
+		*place = sender->flush;
+	if (XLogRecPtrIsInvalid(*place))
+		*place = sender->write;
+	SpinLockRelease(&sender->mutex);
+	/* a replica that just connected reports its place a moment later */
+	return streams && !XLogRecPtrIsInvalid(*place);
+}
+
+/* Returns the name of the application that a process serves, or "". */
+static const char *
+name_of(int pid)
+{
+	for (int i = 1; i <= pgstat_fetch_stat_numbackends(); i++)
+	{
+		const LocalPgBackendStatus *local = pt_local_backend_status(i);
+
+		if (local != NULL && local->backendStatus.st_procpid == pid)
+			return local->backendStatus.st_appname;
+	}
+	return "";
+}
+
+/* True if a replica has one of the names; removes the name from *missing. */
+static bool
+is_named(List *names, List **missing, int pid)
+{
+	const char *name = name_of(pid);
+	bool		result = false;
+	ListCell   *cell;
+
+	foreach(cell, names)
+	{
+		if (pg_strcasecmp(lfirst(cell), name) != 0)
+			continue;
+		*missing = list_delete_ptr(*missing, lfirst(cell));
+		result = true;
+	}
+	return result;
+}
+
+/*
+ * True if no replica that counts is more than 'most' bytes behind the end of the
+ * WAL.  With ptsort.lag_replicas, the replicas of these names count, physical
+ * and logical ones, and a replica that is not connected is too far behind;
+ * otherwise all connected physical replicas count.  If the result is false,
+ * 'lag' says which replica is behind.
+ */
+static bool
+replicas_are_within(uint64 most, char *lag)
+{
+	XLogRecPtr	end = GetXLogInsertRecPtr();
+	char	   *copy = pstrdup(ptsort_lag_replicas);
+	uint64		longest = most;
+	List	   *names = NIL;
+	List	   *missing;
+	bool		result;
+
+	/* the check hook accepted the list */
+	(void) SplitIdentifierString(copy, ',', &names);
+	missing = list_copy(names);
+	pgstat_clear_backend_activity_snapshot();
+	for (int i = 0; i < max_wal_senders; i++)
+	{
+		XLogRecPtr	place;
+		int			pid;
+		bool		physical;
+
+		if (!find_place(&WalSndCtl->walsnds[i], &place, &pid, &physical) ||
+			(names == NIL ? !physical : !is_named(names, &missing, pid)) ||
+			place >= end || end - place <= longest)
+			continue;
+		longest = end - place;
+		snprintf(lag, REPLICA_LAG_SIZE,
+				 "replica \"%s\" is " UINT64_FORMAT " kB behind",
+				 name_of(pid), longest / 1024);
+	}
+	if (missing != NIL)
+		snprintf(lag, REPLICA_LAG_SIZE, "replica \"%s\" is not connected",
+				 (char *) linitial(missing));
+	result = longest == most && missing == NIL;
+	list_free(missing);
+	list_free(names);
+	pfree(copy);
+	return result;
+}
+
+
+/*
+ * The segment
+ */
 
 /* Returns the published count of what a limit is for, in bytes. */
 static uint64
@@ -215,7 +337,7 @@ nap(uint64 until)
  * PG_UINT64_MAX for replicas.
  */
 static uint64
-charge(PaceShared *shared, PaceReason reason, uint64 bytes)
+charge_bytes(PaceShared *shared, PaceReason reason, uint64 bytes)
 {
 	pg_atomic_uint64 *due = &shared->due[reason];
 	uint64		old = pg_atomic_read_u64(due);
@@ -239,7 +361,7 @@ charge(PaceShared *shared, PaceReason reason, uint64 bytes)
 	return new;
 }
 
-/* True if this process must pause, after charge() returned 'due'. */
+/* True if this process must pause, after charge_bytes() returned 'due'. */
 static bool
 is_ahead(PaceShared *shared, PaceReason reason, uint64 due, char *lag)
 {
@@ -264,7 +386,7 @@ static void
 keep_limit(PaceShared *shared, PaceReason reason, uint64 bytes)
 {
 	uint64		start = work_now();
-	uint64		due = charge(shared, reason, bytes);
+	uint64		due = charge_bytes(shared, reason, bytes);
 	char		lag[REPLICA_LAG_SIZE];
 
 	if (!is_ahead(shared, reason, due, lag))

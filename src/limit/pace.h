@@ -17,9 +17,7 @@
 
 #include "compat.h"
 
-#include "limit/replicas.h"
 #include "model/work.h"
-#include "port/atomics.h"
 #include "stamp.h"
 #include "storage/dsm.h"
 #include "storage/spin.h"
@@ -36,14 +34,8 @@ typedef enum PaceReason
 /* Names of the limits, as arguments of ptsort_set_limits() */
 extern const char *const pace_names[NUM_PACE_REASONS];
 
-/*
- * Limits: WAL and reads in bytes per second of all participants together, lag
- * in bytes; 0 means no limit.
- */
-typedef struct PaceLimits
-{
-	int64		each[NUM_PACE_REASONS];
-} PaceLimits;
+/* Size of a text that says which replica is behind */
+#define REPLICA_LAG_SIZE	(NAMEDATALEN + 50)
 
 /* PaceShared: what the participants of a team and other sessions share. */
 typedef struct PaceShared
@@ -52,6 +44,7 @@ typedef struct PaceShared
 	int			pid;			/* leader; immutable, as the next two */
 	Oid			role;			/* session user of the leader */
 	dsm_handle	handle;			/* of this segment */
+	/* bytes per second of all participants, or bytes of lag; 0: no limit */
 	pg_atomic_uint64 limits[NUM_PACE_REASONS];
 	/* when the work so far is allowed, and changes of the limit: see pace.c */
 	pg_atomic_uint64 due[NUM_PACE_REASONS];
@@ -66,6 +59,7 @@ typedef struct PaceShared
 extern int	ptsort_max_wal_rate;	/* kB per second; 0: no limit */
 extern int	ptsort_max_io_rate; /* kB per second; 0: no limit */
 extern int	ptsort_max_replica_lag; /* kB; 0: no limit */
+extern char *ptsort_lag_replicas;	/* names, or "" for all */
 
 /*
  * Leader: pace_begin creates the segment, with the limits of the settings.
@@ -84,15 +78,15 @@ extern dsm_segment *pace_join(dsm_handle handle);
 #define PACE_PARAM		(PGSTAT_NUM_PROGRESS_PARAM - 1)
 #define PACE_MARK		UINT64CONST(0x7054736f)
 
-/* pace_limit returns a limit, and pace_change_limit sets one in any session. */
+/* pace_change_limit sets a limit in any session. */
+extern void pace_change_limit(PaceShared *shared, PaceReason reason,
+							  uint64 limit);
+
 static inline uint64
 pace_limit(PaceShared *shared, PaceReason reason)
 {
 	return pg_atomic_read_u64(&shared->limits[reason]);
 }
-
-extern void pace_change_limit(PaceShared *shared, PaceReason reason,
-							  uint64 limit);
 
 /*
  * pace_hold(true) says that this process has pins, so that pace_point() must
@@ -124,12 +118,12 @@ pace_is_nested(void)
 /* True if this process's work has any limit now. */
 extern bool pace_is_limited(void);
 
+extern void pace_pause(void);
+
 /*
  * pace_point publishes this process's counts (work.h), and pauses if the team
  * is ahead of its limits; see above.
  */
-extern void pace_pause(void);
-
 static inline void
 pace_point(void)
 {

@@ -4,11 +4,9 @@
  *	  Sorts entries in memory.
  *
  * radix.c sorts the entries by their words; then each group of entries with
- * equal words is sorted by images.
- *
- * Images are scattered in memory, and tuples with equal words often have long
- * common prefixes (paths, URLs, rows of one group).  A comparison sort would
- * read each image many times.  If byte strings decide the order, one pass over
+ * equal words is sorted by images.  Tuples of a group often have long common
+ * prefixes (paths, URLs), and a comparison sort would read each of the scattered
+ * images many times.  If byte strings decide the order, one pass over
  * the strings finds the length of their common prefix.  A second pass replaces
  * the word of each entry by the next 8 bytes of its string, and the radix sort
  * orders the entries by this word.  If words are still equal in a group,
@@ -35,7 +33,6 @@
 #include "compat.h"
 
 #include "memory/entrysort.h"
-#include "memory/radix.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "util.h"
@@ -53,8 +50,6 @@ typedef struct ByteSort
 	uint64		head_mask;		/* bits that count in a string's first word */
 	uint64		mask;			/* all bits if descending, else 0 */
 } ByteSort;
-
-static void sort_ended(const ByteSort *sort, uint64 *entries, int64 n);
 
 /*
  * Sets *bytes to the bytes by which an image is sorted.  Returns false if the
@@ -256,6 +251,7 @@ goes_on(const ByteSort *sort, const uint64 *entry, int at)
 	return ((entry[0] ^ sort->mask) & 0xFF) != 0;
 }
 
+static void sort_ended(const ByteSort *sort, uint64 *entries, int64 n);
 static void sort_from(const ByteSort *sort, uint64 *entries, int64 n, int at);
 
 /* Order entries whose strings share at least the first 'at' bytes. */
@@ -449,11 +445,6 @@ bytesort(const EntrySort *es, uint64 *entries, int64 n)
 	for (int64 i = 0; i < n; i++)
 		entries[i * es->stride] = word;
 }
-
-
-/*
- * All entries
- */
 
 /* For inline images: call check_equal for neighbours with equal words. */
 static void

@@ -9,10 +9,9 @@
  * costs its size, one entry, and as much scratch.  When the budget is used up,
  * memsort_reserve returns NULL and the caller writes a run.
  *
- * The budget here is the memory that the rest of the sort leaves for entries;
- * sort_other_memory in tuplesort.c measures the rest.  The accounting covers
- * only the entries' own memory context.  The scratch of the radix sort is as
- * large as the entries, and follows them in the same array.
+ * The budget here is the memory that the rest of the sort (sort_other_memory)
+ * leaves for entries.  The scratch of the radix sort is as large as the entries,
+ * and follows them in the same array.
  *
  * memsort fills chunks strictly in the order of their list, so the places of
  * tuples show the order in which the caller put the tuples.
@@ -26,7 +25,6 @@
 
 #include "debug.h"
 #include "memory/memsort.h"
-#include "memory/radix.h"
 #include "miscadmin.h"
 #include "util.h"
 #include "utils/memutils.h"
@@ -68,18 +66,11 @@ want_large_pages(void *start, Size size)
 #endif
 }
 
-/* Returns the size of n entries in bytes. */
-static Size
-entries_size(const MemSort *ms, int64 n)
-{
-	return n * ms->stride * sizeof(uint64);
-}
-
 /* Returns the size of an entry plus the size of its part of the scratch. */
 static int64
 entry_cost(const MemSort *ms)
 {
-	return 2 * entries_size(ms, 1);
+	return 2 * ms->stride * sizeof(uint64);
 }
 
 int64
@@ -298,7 +289,6 @@ chunk_has_room(const MemSort *ms, Size need)
 	return ms->end - ms->next >= (ptrdiff_t) need;
 }
 
-/* memsort_reserve_slowly: see memsort_reserve. */
 char *
 memsort_reserve_slowly(MemSort *ms, Size need)
 {
@@ -415,8 +405,8 @@ sort_by_places(MemSort *ms)
 }
 
 /*
- * memsort_compact: see memsort.h.  Images move towards the start of the list of
- * chunks, in input order, so no image overwrites a later one.
+ * Images move towards the start of the list of chunks, in input order, so no
+ * image overwrites a later one.
  */
 void
 memsort_compact(MemSort *ms)

@@ -65,9 +65,7 @@ typedef struct MemSort
 								 * before a read; set by memsort_sort */
 } MemSort;
 
-/*
- * memsort_create makes an empty MemSort that holds at most 'budget' bytes.
- */
+/* memsort_create makes an empty MemSort that holds at most 'budget' bytes. */
 extern MemSort *memsort_create(SortOrder *order, int64 budget);
 
 /*
@@ -94,7 +92,6 @@ extern int64 memsort_tuple_cost(const MemSort *ms);
  */
 extern void memsort_narrow(MemSort *ms);
 
-/* memsort_sort orders the entries. */
 extern void memsort_sort(MemSort *ms);
 
 /*
@@ -103,7 +100,6 @@ extern void memsort_sort(MemSort *ms);
  */
 extern void memsort_compact(MemSort *ms);
 
-/* memsort_is_small returns true if a MemSort uses little memory. */
 extern bool memsort_is_small(const MemSort *ms);
 
 /*
@@ -111,8 +107,6 @@ extern bool memsort_is_small(const MemSort *ms);
  * except chunks of single large tuples.
  */
 extern void memsort_reset(MemSort *ms);
-
-/* memsort_free frees the MemSort and all of its memory. */
 extern void memsort_free(MemSort *ms);
 
 /*
@@ -125,7 +119,6 @@ extern bool memsort_put_inline(MemSort *ms, const uint64 *words, uint64 image);
 /* private to the functions below */
 extern char *memsort_reserve_slowly(MemSort *ms, Size need);
 
-/* memsort_entry returns the i-th entry. */
 static inline uint64 *
 memsort_entry(const MemSort *ms, int64 i)
 {
@@ -190,24 +183,18 @@ memsort_reserve(MemSort *ms, Size size)
 static inline void
 memsort_commit(MemSort *ms, const uint64 *words)
 {
-	char	   *place = ms->reserved;
-
-	Assert(place != NULL);
+	Assert(ms->reserved != NULL);
 	Assert(ms->order->inline_image ||
-		   MAXALIGN(order_size(ms->order, place)) == ms->reserved_bytes);
-	if (unlikely(place == (char *) &ms->reserved_inline))
+		   MAXALIGN(order_size(ms->order, ms->reserved)) == ms->reserved_bytes);
+	if (unlikely(ms->reserved == (char *) &ms->reserved_inline))
 	{
 		ms->reserved = NULL;
 		memsort_add(ms, words, ms->reserved_inline);
 		return;
 	}
-	ms->next += ms->reserved_bytes;
-	ms->reserved = NULL;
-	ms->tuple_bytes += ms->reserved_bytes;
-	memsort_add(ms, words, (uint64) (uintptr_t) place);
+	memsort_add_next(ms, ms->reserved_bytes, words);
 }
 
-/* memsort_tuple returns the image of an entry. */
 static inline char *
 memsort_tuple(const MemSort *ms, uint64 *entry)
 {
@@ -216,10 +203,7 @@ memsort_tuple(const MemSort *ms, uint64 *entry)
 	return ms->order->inline_image ? (char *) last : (char *) (uintptr_t) *last;
 }
 
-/*
- * memsort_ahead returns an image for prefetching: the image of the entry that
- * is ENTRIES_AHEAD entries after the i-th.
- */
+/* memsort_ahead returns the image of the entry ENTRIES_AHEAD after the i-th. */
 static inline const char *
 memsort_ahead(const MemSort *ms, int64 i)
 {

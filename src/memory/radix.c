@@ -11,7 +11,6 @@
  * insertion sort over many buckets finishes them.  The sort also tests whether
  * its input is in order or in reverse order; the test costs little.
  *
- * The first level moves entries all over memory; later levels stay in cache.
  * Collecting entries in a small buffer per bucket, to write several entries at
  * a time, makes the first level slower.
  *
@@ -25,9 +24,8 @@
  */
 #include "compat.h"
 
-#include "memory/radix.h"
+#include "memory/entrysort.h"
 #include "miscadmin.h"
-#include "order/order.h"
 #include "port/pg_bitutils.h"
 #include "util.h"
 
@@ -378,40 +376,26 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 	sort->counters -= digit.mask + 1;
 }
 
-/* Ensure that a level has counters.  Returns the state that give_back needs. */
-static pt_inline RadixSort
-reserve_counters(RadixSort *sort)
+/* Ensure that the level has counters, and sort with a constant stride. */
+static void
+sort_level(RadixSort *sort, uint64 *entries, uint64 *other, int64 n, int stride,
+		   int word, bool want_other)
 {
 	RadixSort	before = *sort;
 
+	check_stack_depth();
 	if (unlikely(sort->counters_end - sort->counters < MAX_BUCKETS))
 	{
 		sort->counters = palloc(COUNTERS * sizeof(int64));
 		sort->counters_end = sort->counters + COUNTERS;
 	}
-	return before;
-}
-
-static pt_inline void
-give_back(RadixSort *sort, const RadixSort *before)
-{
-	if (unlikely(sort->counters_end != before->counters_end))
-		pfree(sort->counters);
-	*sort = *before;
-}
-
-static void
-sort_level(RadixSort *sort, uint64 *entries, uint64 *other, int64 n, int stride,
-		   int word, bool want_other)
-{
-	RadixSort	before = reserve_counters(sort);
-
-	check_stack_depth();
 	if (stride == 2)
 		sort_level_of(sort, entries, other, n, 2, word, want_other);
 	else
 		sort_level_of(sort, entries, other, n, 3, word, want_other);
-	give_back(sort, &before);
+	if (unlikely(sort->counters_end != before.counters_end))
+		pfree(sort->counters);
+	*sort = before;
 }
 
 void

@@ -7,23 +7,20 @@
  * and spend much of its time waiting for memory.  So tiesort, like AlphaSort,
  * first sorts blocks of tuples by quicksort; each block fits the cache.
  * tournament.h then merges the blocks; the merge needs only each block's next
- * tuple in the cache.  Before the merge, tiesort joins consecutive blocks that
- * are in order, so it does not merge ascending input.  It reverses descending
- * input.
+ * tuple in the cache.  Blocks in ascending order are joined, not merged;
+ * descending input is reversed.
  *
  * If there are few distinct keys, tiesort_few_keys finds each tuple's key by
- * binary search among the keys found before, with at most two comparisons.  It
- * then distributes the entries by key, like a radix sort by a digit.  If a
- * tuple has none of the first FEW_KEYS keys, tiesort_few_keys gives up.  Giving
- * up usually costs little: this tuple is one of the first in the input, unless
- * a few keys are much more frequent than the rest.
+ * binary search among the keys found before, and distributes the entries by
+ * key, like a radix sort by a digit.  If a tuple has none of the first FEW_KEYS
+ * keys, it gives up.  Giving up usually costs little: this tuple is one of the
+ * first in the input, unless a few keys are much more frequent than the rest.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
-#include "memory/radix.h"
-#include "memory/tiesort.h"
+#include "memory/entrysort.h"
 #include "miscadmin.h"
 #include "util.h"
 
@@ -110,7 +107,7 @@ make_runs(TieSort *sort, uint64 *addresses, int64 n)
 	}
 }
 
-/* Merge the runs.  Write the addresses to 'target', 'stride' words apart. */
+/* Merge the runs into 'target', whose addresses lie 'stride' words apart. */
 static void
 merge_runs(TieSort *sort, uint64 *target, int64 n, int stride)
 {

@@ -3,7 +3,7 @@
  * cost.h
  *	  How long builds and copies take: one table of measured costs.
  *
- * The number of workers (planworkers.c), forecasts (forecastbuild.c) and the
+ * The number of workers (planworkers.c), forecasts (forecast.c) and the
  * time left (left.c) all come from these functions.
  *
  *-------------------------------------------------------------------------
@@ -91,5 +91,23 @@ typedef struct CostSum
 
 extern void cost_add(CostSum *sum, const Job *job);
 extern int	cost_fastest(const CostSum *sum, int most);
+
+
+/*
+ * size.c: how large a new index or table and its sort will be, from statistics.
+ * The forecast of a statement samples the table instead (src/forecast).
+ */
+
+/* size_key returns what an index's first column costs. */
+extern JobKey size_key(Relation index);
+
+/*
+ * size_job describes a build of an index by one participant in memory, or a
+ * copy in the order of the index.
+ */
+extern void size_job(Job *job, bool copies, Relation table, Relation index);
+
+/* size_of_runs estimates the size of all runs, rather too high. */
+extern double size_of_runs(bool copies, Relation table, Relation index);
 
 #endif							/* PTSORT_COST_H */

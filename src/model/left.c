@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * left.c
- *	  How long a build or copy will still take; see left.h.
+ *	  How long a build or copy will still take; see work.h.
  *
  * The time of each phase is its cost (cost.h) times a factor that the scan
  * shows: its time without reading blocks, divided by its cost.  The factor
@@ -21,7 +21,7 @@
  */
 #include "compat.h"
 
-#include "model/left.h"
+#include "model/work.h"
 
 /* Memory of an entry without its tuple */
 static const double entry_bytes = 20;

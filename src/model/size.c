@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * size.c
- *	  How large a new index or table and its sort will be; see size.h.
+ *	  How large a new index or table and its sort will be; see cost.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,11 +12,8 @@
 #include "access/tableam.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_statistic.h"
-#include "model/size.h"
+#include "model/cost.h"
 #include "optimizer/optimizer.h"
-#include "storage/bufmgr.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/syscache.h"
 
 JobKey

@@ -35,7 +35,6 @@
 #include "model/work.h"
 #include "postmaster/bgwriter.h"
 #include "storage/fd.h"
-#include "utils/rel.h"
 
 #define STEP			((int64) 16 * 1024 * 1024)
 #define SHARE			64

@@ -16,8 +16,6 @@
 
 #include <sys/types.h>
 
-#include "nodes/pg_list.h"
-#include "utils/relcache.h"
 
 /* GUC: in kB; 0: never look; -1: no reserve */
 extern int	ptsort_disk_reserve;

@@ -7,12 +7,8 @@
  */
 #include "compat.h"
 
-#include "executor/instrument.h"
-#include "model/size.h"
 #include "model/work.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
 
 /* Minimum part of the table for a forecast of the rest */
 static const double least_scanned = 0.01;

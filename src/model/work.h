@@ -16,8 +16,6 @@
 #include "compat.h"
 
 #include "model/cost.h"
-#include "port/atomics.h"
-#include "utils/relcache.h"
 
 typedef enum WorkPhase
 {
@@ -159,5 +157,39 @@ extern void work_enter(WorkPhase phase);
 
 /* Any session: work_read copies the state. */
 extern void work_read(WorkShared *shared, WorkState *state);
+
+
+/*
+ * left.c: how long the work will still take
+ */
+
+/* LeftLimits: the limits of a team, in bytes per second; 0: no limit. */
+typedef struct LeftLimits
+{
+	double		wal;
+	double		io;
+	bool		replicas;		/* the replicas' lag is limited */
+} LeftLimits;
+
+/* LeftForecast: negative numbers mean unknown. */
+typedef struct LeftForecast
+{
+	double		elapsed;		/* seconds, pauses included */
+	double		seconds_left;
+	double		percent;		/* part of the elapsed time in all time */
+	double		rows_per_second;	/* in the present phase, if it has rows */
+	double		temp_bytes;		/* in all, so far and to come */
+	double		wal_bytes;
+} LeftForecast;
+
+/* left_forecast fills in *forecast for work under the given limits. */
+extern void left_forecast(const WorkState *state, const LeftLimits *limits,
+						  LeftForecast *forecast);
+
+/*
+ * left_remember remembers how long this process's work took after its scan
+ * (cost_write_factor).  The leader calls it before it detaches the segment.
+ */
+extern void left_remember(void);
 
 #endif							/* PTSORT_WORK_H */

@@ -17,7 +17,6 @@
 #include "common/pg_prng.h"
 #include "debug.h"
 #include "key/key.h"
-#include "memory/tiesort.h"
 #include "miscadmin.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"

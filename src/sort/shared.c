@@ -16,7 +16,6 @@
 #include "stamp.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
-#include "tape/tapefile.h"
 #include "text/text_rank.h"
 #include "utils/wait_event.h"
 

@@ -3,9 +3,8 @@
  * frame.c
  *	  A frame: a few sorted entries, packed.  A run consists of frames.
  *
- * Each merge pass writes and reads all temporary bytes, and participants that
- * share one disk wait for this I/O.  Packing costs a few instructions per value
- * and saves a quarter to a half of the bytes.
+ * Participants that share one disk wait for its I/O.  Packing costs a few
+ * instructions per value, and saves a quarter to a half of the bytes.
  *
  * The values of one column are adjacent, so packing and unpacking are loops of
  * a few shifts, with all variables in registers.  The loops copy 8 bytes even

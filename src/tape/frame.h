@@ -16,8 +16,7 @@
  *		padding to MAXALIGN
  *
  * Sorted neighbours share the leading bits of their words, and heap TIDs and
- * tuple headers have constant bits.  The entry of a random bigint needs 11
- * bytes instead of 16.
+ * tuple headers have constant bits.
  *
  *-------------------------------------------------------------------------
  */

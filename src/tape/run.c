@@ -97,10 +97,7 @@ drop_samples(Run *run)
 		run->samples[i] = run->samples[2 * i];
 }
 
-/*
- * Free the memory that the samples do not use.  (The server's repalloc would
- * keep all memory.)
- */
+/* Free the memory that the samples do not use; repalloc would keep it. */
 static void
 fit_samples(Run *run)
 {
@@ -112,10 +109,7 @@ fit_samples(Run *run)
 	run->samples = samples;
 }
 
-/*
- * run_thin_samples drops every other sample of a finished run, but keeps the
- * first.
- */
+/* Drop every other sample of a finished run, but keep the first. */
 void
 run_thin_samples(Run *run)
 {
@@ -125,7 +119,6 @@ run_thin_samples(Run *run)
 	fit_samples(run);
 }
 
-/* run_forget_samples frees the sparse index. */
 void
 run_forget_samples(Run *run)
 {
@@ -186,10 +179,7 @@ write_frame(RunWriter *writer, const uint64 *entries, int n, const char *rests,
 	desc->tuples += n;
 }
 
-/*
- * If the writer is filling a frame, write this frame.  'rests' are the rests of
- * its images.
- */
+/* Write the frame being filled, if any, with the rests of its images. */
 static void
 write_stage(RunWriter *writer, const char *rests)
 {
@@ -202,10 +192,7 @@ write_stage(RunWriter *writer, const char *rests)
 	stage->rest_bytes = 0;
 }
 
-/*
- * Returns the number of zero bytes, at most 8, to cut off the end of an image.
- * Index tuples, for example, end in padding.
- */
+/* Returns the number of zero bytes, at most 8, to cut off an image's end. */
 static inline int
 trailing_zeros(const char *tuple, Size size)
 {
@@ -283,7 +270,6 @@ run_write_entries(RunWriter *writer, const uint64 *entries, int64 n)
 	}
 }
 
-/* run_end_write finishes the run. */
 Run *
 run_end_write(RunWriter *writer)
 {
@@ -404,7 +390,6 @@ run_begin_read(RunReader *reader, const SortOrder *order, Run *run,
 					Min(run->desc.largest_frame, MAX_SLACK), recycle);
 }
 
-/* run_end_read frees the reader's memory, but not the run. */
 void
 run_end_read(RunReader *reader)
 {

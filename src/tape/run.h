@@ -37,8 +37,7 @@
  */
 #define RUN_MAX_SAMPLES 4096
 
-/* Value of max_samples for a run without a sparse index. */
-#define RUN_NO_SAMPLES	0
+#define RUN_NO_SAMPLES	0		/* for a run without a sparse index */
 
 /* Bits of a position for the number of the record within its frame. */
 #define RUN_POSITION_BITS	8
@@ -77,7 +76,7 @@ typedef struct Run
 	Tape	   *tape;
 	RunDesc		desc;
 	RunSample  *samples;		/* NULL if the run has no sparse index */
-	int64		max_samples;	/* maximum number of samples */
+	int64		max_samples;
 	uint64	   *first;			/* copy of the first tuple, or NULL: words,
 								 * then the image */
 	uint64	   *last;			/* the last tuple, in the form of 'first' */
@@ -113,9 +112,8 @@ typedef struct RunReader
 } RunReader;
 
 /*
- * run_reader_memory returns the number of bytes that a reader of the run needs
- * in addition to its read buffer: a frame, a copy of an image, and the
- * buffer's slack.
+ * run_reader_memory returns the bytes that a reader needs in addition to its
+ * read buffer: a frame, a copy of an image, and the buffer's slack.
  */
 extern int64 run_reader_memory(const Run *run);
 

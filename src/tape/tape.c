@@ -11,10 +11,6 @@
  * only one tape at a time; tape_export writes the list to the file, behind the
  * tape's data.
  *
- * The last reading of a tape frees each block as soon as the block is in
- * memory, and the next tape uses the lowest free block.  Merge passes therefore
- * need no more space than the data, one write buffer and the lists of extents.
- *
  * The caller chooses the block size: small blocks need little memory for
  * reading many tapes at once; large blocks make reads fewer and longer.
  *
@@ -22,22 +18,10 @@
  */
 #include "compat.h"
 
-#include <fcntl.h>
-
-#include "commands/tablespace.h"
 #include "debug.h"
-#include "executor/instrument.h"
-#include "limit/pace.h"
 #include "miscadmin.h"
-#include "model/space.h"
-#include "nodes/bitmapset.h"
-#include "storage/bufmgr.h"
-#include "storage/fd.h"
 #include "tape/tape.h"
-#include "tape/tapefile.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
-#include "utils/wait_event.h"
 
 struct Tapeset
 {
@@ -47,8 +31,7 @@ struct Tapeset
 	Bitmapset  *free;			/* free blocks */
 	int			lowest;			/* no block with a lower number is free */
 	MemoryContext context;
-	int			importers;		/* number of open tapes, if the set is
-								 * imported */
+	int			importers;		/* open tapes, if the set is imported */
 };
 
 /*
@@ -245,7 +228,6 @@ tape_finish(Tape *tape)
 	tape_end_read(tape);
 }
 
-/* tape_blocks returns the number of blocks of the tape. */
 int64
 tape_blocks(const Tape *tape)
 {
@@ -335,11 +317,10 @@ Tape *
 tape_import(SharedFileSet *fileset, int participant, Tape *beside,
 			const TapeExport *source, void *note, Size note_size)
 {
-	Tape	   *tape;
+	Tape	   *tape = tape_make(beside ? beside->set :
+								 tapeset_open(fileset, participant,
+											  source->block_bytes, false));
 
-	tape = tape_make(beside ? beside->set :
-					 tapeset_open(fileset, participant, source->block_bytes,
-								  false));
 	tape->imported = true;
 	tape->set->importers++;
 	tape->size = source->size;
@@ -475,9 +456,8 @@ shift_buffer(Tape *tape, int64 offset, int64 size)
 }
 
 /*
- * tape_read_slow is tape_read for bytes that are not all in the buffer.  If
- * the offset is in the buffer, the function appends blocks.  Otherwise it
- * refills the buffer: the block of the offset becomes the first block or, in a
+ * tape_read for bytes that are not all in the buffer.  Appends blocks, or fills
+ * the buffer again: the block of the offset becomes the first block or, in a
  * backward read, the last block.
  */
 const char *
@@ -512,8 +492,7 @@ tape_close(Tape *tape)
 {
 	if (tape->imported && --tape->set->importers == 0)
 		tapeset_close(tape->set);
-	if (tape->buffer)
-		pfree(tape->buffer);
+	tape_end_read(tape);
 	pfree(tape->extents);
 	pfree(tape);
 }

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * tape.h
- *	  Logical tapes: byte streams in one participant's temporary file.
+ *	  Temporary files, and logical tapes: byte streams in one participant's
+ *	  file.
  *
  * A tapeset is one file, divided into blocks of one size.  A tape is a list of
  * blocks.  A sort writes a tape once, from start to end, and then reads it.
@@ -17,10 +18,10 @@
  *		tape_close(tape); tapeset_close(set)
  *
  * A process can write only one tape of a set at a time, but can read several
- * tapes.  To pass a finished tape to other processes, call tape_export().  This
- * function fills in a small description for shared memory, and tape_import()
- * opens the tape from this description.  With the tape, tape_export() can store
- * a note of any size, which tape_import() copies.
+ * tapes.  To pass a finished tape to other processes, tape_export() fills in a
+ * small description for shared memory, from which tape_import() opens the tape.
+ * With the tape, tape_export() can store a note of any size, which
+ * tape_import() copies.
  *
  * All functions may raise errors.  Memory and files belong to the memory
  * context and the resource owner that are current in tapeset_open().
@@ -33,6 +34,23 @@
 #include "compat.h"
 
 #include "storage/sharedfileset.h"
+
+/* TapeFile: a temporary file of any size. */
+typedef struct TapeFile TapeFile;
+
+/*
+ * tapefile_open creates an empty file (private if fileset is NULL), or opens
+ * the file of another process for reading only.  tapefile_write and
+ * tapefile_read transfer exactly 'size' bytes at an offset in bytes.  Other
+ * processes can read bytes as soon as tapefile_write returns.  Closing a
+ * private file removes it.
+ */
+extern TapeFile *tapefile_open(SharedFileSet *fileset, const char *name,
+							   bool create);
+extern void tapefile_write(TapeFile *file, const void *data, Size size,
+						   int64 offset);
+extern void tapefile_read(TapeFile *file, void *data, Size size, int64 offset);
+extern void tapefile_close(TapeFile *file);
 
 /* Number of readable bytes after the bytes that tape_read provides. */
 #define TAPE_OVERRUN	MAXIMUM_ALIGNOF
@@ -66,10 +84,7 @@ typedef struct Tape
 	int64		nextents;
 	int64		maxextents;
 
-	/*
-	 * One buffer, first for writing and later for reading.  It holds 'used'
-	 * bytes of the stream from 'offset' on.
-	 */
+	/* for writing, later for reading: 'used' bytes from 'offset' on */
 	char	   *buffer;
 	Size		buffer_size;
 	int64		offset;

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * tapefile.c
- *	  Temporary files of any size; see tapefile.h.
+ *	  Temporary files of any size; see tape.h.
  *
  * The server's BufFile reads and writes one block at a time, through a buffer
  * of its own.  This buffer costs an extra copy, and the kernel is slower at
- * writing new pages in small pieces (on ext4 with its large folios, for
- * example).  TapeFile therefore uses fd.c and fileset.c, the layer below
- * BufFile, with BufFile's rules for file size (1 GB), temp_tablespaces,
- * temp_file_limit, logging, and statistics.  All files belong to the resource
- * owner of the first file, so that an error removes all files together.
+ * writing new pages in small pieces.  TapeFile therefore uses fd.c and
+ * fileset.c, the layer below BufFile, with BufFile's rules for file size (1 GB),
+ * temp_tablespaces, temp_file_limit, logging, and statistics.  All files belong
+ * to the resource owner of the first file, so that an error removes all files
+ * together.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,12 +19,10 @@
 
 #include "commands/tablespace.h"
 #include "debug.h"
-#include "executor/instrument.h"
 #include "limit/pace.h"
 #include "model/space.h"
-#include "storage/bufmgr.h"
 #include "storage/fd.h"
-#include "tape/tapefile.h"
+#include "tape/tape.h"
 #include "utils/resowner.h"
 #include "utils/wait_event.h"
 

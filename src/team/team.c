@@ -11,7 +11,7 @@
 #include "compat.h"
 
 #include "debug.h"
-#include "model/left.h"
+#include "model/work.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
 #include "stamp.h"

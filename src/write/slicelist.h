@@ -13,7 +13,7 @@
 #define PTSORT_SLICELIST_H
 
 #include "access/itup.h"
-#include "tape/tapefile.h"
+#include "tape/tape.h"
 
 typedef struct SliceList SliceList;
 
