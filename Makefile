@@ -162,7 +162,7 @@ LAYERS = \
 	$(addprefix hook/, \
 		hook utility planworkers ambuild redirect cluster module) \
 	$(addprefix function/, \
-		internals api last check duplicates wrongrows progress forecaststatement \
+		internals api last check brokenrows progress forecaststatement \
 		forecast)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)

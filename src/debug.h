@@ -7,7 +7,7 @@
  * The settings force code paths that small inputs do not take.
  * contrib/ptsort_test, not this library, registers GUCs for them, such as
  * ptsort_test.spill_entries, and accesses DebugSettings through
- * function/internals.c.  Parallel workers have the leader's values, because the
+ * function/api.c.  Parallel workers have the leader's values, because the
  * server loads ptsort_test in workers, too, and copies the GUCs to them.
  *
  *-------------------------------------------------------------------------

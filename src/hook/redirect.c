@@ -237,7 +237,7 @@ find_locked(void)
 
 	foreach(lc, expected)
 		if (is_locked(lfirst_oid(lc), RowExclusiveLock))
-			return lfirst_oid(lc);
+		return lfirst_oid(lc);
 	return InvalidOid;
 }
 
