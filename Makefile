@@ -126,7 +126,7 @@ LAYERS = \
 	util owner stamp segment debug \
 	$(addprefix model/, \
 		cost size work left space) \
-	limit/pace \
+	throttle/throttle \
 	$(addprefix text/, \
 		text_table text_pass text_icu text_unit text_rank text_digest text_model text_symbol text_code) \
 	$(addprefix key/, \
@@ -160,7 +160,7 @@ LAYERS = \
 	$(addprefix hook/, \
 		hook utility planworkers ambuild redirect cluster module) \
 	$(addprefix function/, \
-		internals api last check duplicates wrongrows progress forecaststatement \
+		internals api last check brokenrows progress forecaststatement \
 		forecast)
 OBJS = $(foreach f,$(LAYERS),$(if $(wildcard src/$(f).c),src/$(f).o))
 HEADERS_ptsort = $(wildcard include/*.h)

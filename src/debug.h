@@ -5,7 +5,7 @@
  *	  tests can inject failures.
  *
  * contrib/ptsort_test registers GUCs for the settings, which it reaches by
- * function/internals.c.  Parallel workers have the leader's values, because the
+ * function/api.c.  Parallel workers have the leader's values, because the
  * server loads ptsort_test in workers, too, and copies the GUCs to them.
  *
  *-------------------------------------------------------------------------

@@ -140,8 +140,8 @@ SELECT max(paused_ms) > 0 FROM ptsort_last_copy()});
 # A participant that read the old rate neither waits for it nor lets others wait.
 {
 	my $pause = pause_points($node);
-	my $slow = start_slow('CREATE INDEX t_a ON t (word, a)', "SET ptsort.max_io_rate = '1kB'; SET ptsort_test.fault = 'pace: charge:1:pause'");
-	wait_for_point($node, 'pace: charge') or fail('no charge');
+	my $slow = start_slow('CREATE INDEX t_a ON t (word, a)', "SET ptsort.max_io_rate = '1kB'; SET ptsort_test.fault = 'throttle: charge:1:pause'");
+	wait_for_point($node, 'throttle: charge') or fail('no charge');
 	is($node->safe_psql('postgres', q{SELECT ptsort_set_limits(pid, max_io_rate => '1TB') FROM ptsort_progress()}), 't', 'a change in the instant of a charge');
 	end_session($pause);
 	$node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM ptsort_progress()') or fail('the build waits for the old rate');

@@ -25,7 +25,7 @@
 #include "catalog/catalog.h"
 #include "copy/copy.h"
 #include "debug.h"
-#include "limit/pace.h"
+#include "throttle/throttle.h"
 #include "sort/tuplesort.h"
 #include "util.h"
 #include "utils/memutils.h"
@@ -154,7 +154,7 @@ next_row(Copier *self)
 		self->unreported = 0;
 		CHECK_FOR_INTERRUPTS();
 		/* the server's functions have no points at which they pause */
-		pace_point();
+		throttle_point();
 		if (self->team.is_leader)
 			pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_INSERTED,
 										 written);

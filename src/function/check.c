@@ -8,12 +8,10 @@
  * several indexes at a time (checkmany.c).  The caller alone checks an index
  * whose functions are not parallel safe, or whose table is temporary.
  *
- * Memory: the arrays of slots, here and in the segment, have at most a quarter
- * of maintenance_work_mem.  The participants divide the rest.  So the number of
- * indexes of a team is limited, and there are several teams if there are more.
- * The server's caches are not part of maintenance_work_mem.  They need about as
- * much in each process as the slots and the sorts, because they are emptied
- * after each team.
+ * The arrays of slots, here and in the segment, have at most a quarter of
+ * maintenance_work_mem, which limits the indexes of a team.  The participants
+ * divide the rest.  The server's caches are not part of maintenance_work_mem.
+ * They need about as much, because they are emptied after each team.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,7 +34,6 @@ extern PGDLLEXPORT Datum ptsort_check_indexes(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(ptsort_check);
 PG_FUNCTION_INFO_V1(ptsort_check_indexes);
 
-/* Names of the kinds of faults, as in the columns of the result */
 static const char *const kind_names[NUM_CHECK_KINDS] = {
 	[CHECK_BAD_PAGE] = "bad page",
 	[CHECK_OUT_OF_ORDER] = "out of order",
@@ -45,19 +42,6 @@ static const char *const kind_names[NUM_CHECK_KINDS] = {
 	[CHECK_NO_ROW] = "entry without row",
 	[CHECK_NO_ENTRY] = "row without entry"
 };
-
-/*
- * Returns the number of workers, at most 'most', with which a build of the
- * index would be fastest.
- */
-static int
-choose_workers(Relation heap, Relation index, int most)
-{
-	BtBuildRequest request = {.workers = most,.source = ""};
-
-	planworkers_limit(&request, heap, index, NULL);
-	return request.workers;
-}
 
 /* Each participant of a check with rows sorts in a part of the budget. */
 static void
@@ -130,15 +114,20 @@ typedef struct CheckPlan
 	CheckSlot	slot;
 } CheckPlan;
 
-/* Returns the number of workers for the check of an index alone. */
+/*
+ * Returns the number of workers for the check of an index alone: that with which
+ * a build would be fastest.
+ */
 static int
 plan_workers(const CheckPlan *plan, const CheckTarget *target)
 {
 	const CheckAll *all = plan->all;
-	int			workers = plan->is_only && all->is_given ? all->workers :
-		choose_workers(target->heap, target->index, all->workers);
+	BtBuildRequest request = {.workers = all->workers,.source = ""};
 
-	return workers > 0 && all->is_given ? all->workers : workers;
+	if (!plan->is_only || !all->is_given)
+		planworkers_limit(&request, target->heap, target->index, NULL);
+	return request.workers > 0 && all->is_given ? all->workers :
+		request.workers;
 }
 
 /* CheckManyStep: check an index, unless workers would not pay. */
@@ -239,29 +228,19 @@ ptsort_check(PG_FUNCTION_ARGS)
 	return make_row(fcinfo, plan.name, slot);
 }
 
-
-/*
- * Many indexes
- */
-
 /* Returns an array of one text: why an index was not checked. */
 static Datum
 describe_state(const CheckSlot *slot, CheckState state)
 {
-	const char *message = slot->report.findings[0].message;
 	int			sqlstate;
-	char	   *line;
-	Datum		text;
+	const char *reason = state == CHECK_FAILED ?
+		slot->report.findings[0].message : checkone_reason(state, &sqlstate);
+	Datum		text = CStringGetTextDatum(psprintf("not checked: %.*s",
+													clip(reason), reason));
 
-	if (state == CHECK_FAILED)
-		line = psprintf("not checked: %.*s", clip(message), message);
-	else
-		line = psprintf("not checked: %s", checkone_reason(state, &sqlstate));
-	text = CStringGetTextDatum(line);
 	return make_array(&text, 1);
 }
 
-/* Add the result of a check to the function's result. */
 static void
 put_row(CheckAll *all, CheckSlot *slot)
 {

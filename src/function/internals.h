@@ -3,10 +3,9 @@
  * internals.h
  *	  Internals of ptsort that ptsort_test tests.
  *
- * These internals are keys (including exact keys and keys that must learn),
- * temporary files, and settings that force rare paths.  ptsort exports one
- * function that returns a table of functions and variables.  Only ptsort_test
- * may use this interface, which changes whenever the tests change.
+ * ptsort exports one function that returns a table of functions and variables.
+ * Only ptsort_test may use this interface, which changes whenever the tests
+ * change.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,10 +16,7 @@
 #include "ptsort_variant.h"
 #include "storage/sharedfileset.h"
 
-/*
- * Maximum number of words of an entry: the words of the key and, for an exact
- * key, the tail's word.
- */
+/* Maximum number of words of an entry: the key's, and an exact key's tail. */
 #define TEST_ENTRY_WORDS	(PTSORT_MAX_WORDS + 1)
 
 /* Maximum size of an index tuple with an exact key. */
@@ -29,7 +25,6 @@
 /* A temporary file: a TapeFile of src/tape/tape.h. */
 typedef struct TapeFile PtSortTestFile;
 
-/* Properties of a key (src/key/key.h) */
 typedef struct TestKeyFacts
 {
 	int			nwords;
@@ -41,7 +36,6 @@ typedef struct TestKeyFacts
 typedef struct PtSortInternals
 {
 	Size		size;			/* sizeof(PtSortInternals) */
-
 	DebugSettings *settings;	/* src/debug.h */
 
 	/* src/key/key.h */
@@ -65,10 +59,7 @@ typedef struct PtSortInternals
 	Size		(*key_tuple) (const struct PtSortKey *key, const uint64 *entry,
 							  IndexTuple tuple);
 
-	/*
-	 * Returns a palloc'd string: the kind of a sort's key ("exact",
-	 * "learned", "words" or "compared"), and the number of words.
-	 */
+	/* The kind of a sort's key, and the number of words; in a new string. */
 	char	   *(*describe_key) (const PtSort *sort);
 
 	/*

@@ -2,8 +2,8 @@
  *
  * last.c
  *	  The SQL functions ptsort_last_build(), ptsort_last_copy() and
- *	  ptsort_last_sort(), which report what this session did last, and
- *	  ptsort_collation_digest().
+ *	  ptsort_last_sort(), which report what this session did last with ptsort,
+ *	  and ptsort_collation_digest().
  *
  *-------------------------------------------------------------------------
  */
@@ -93,7 +93,6 @@ put_last_report(FunctionCallInfo fcinfo, BuildReportKind kind)
 	InitMaterializedSRF(fcinfo, 0);
 	if (report == NULL)
 		return;
-
 	for (int i = 0; i < report->nparticipants; i++)
 	{
 		put_last_build_row(rsinfo, report, i, &report->participants[i]);
@@ -102,7 +101,6 @@ put_last_report(FunctionCallInfo fcinfo, BuildReportKind kind)
 	put_last_build_row(rsinfo, report, -1, &total);
 }
 
-/* Reports this session's last index build. */
 PG_FUNCTION_INFO_V1(ptsort_last_build);
 Datum
 ptsort_last_build(PG_FUNCTION_ARGS)
@@ -111,7 +109,6 @@ ptsort_last_build(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Reports this session's last copy of a table. */
 PG_FUNCTION_INFO_V1(ptsort_last_copy);
 Datum
 ptsort_last_copy(PG_FUNCTION_ARGS)
@@ -120,7 +117,6 @@ ptsort_last_copy(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Reports the last Sort node that ptsort ran in this session, if any. */
 PG_FUNCTION_INFO_V1(ptsort_last_sort);
 Datum
 ptsort_last_sort(PG_FUNCTION_ARGS)
@@ -152,7 +148,6 @@ ptsort_last_sort(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Returns the digest of a collation, or NULL. */
 PG_FUNCTION_INFO_V1(ptsort_collation_digest);
 Datum
 ptsort_collation_digest(PG_FUNCTION_ARGS)

@@ -5,7 +5,7 @@
  *	  on the server.
  *
  * The status of a leader in shared memory has the handle of its segment
- * (pace.h).  The segment may disappear at any time, unless a session could
+ * (throttle.h).  The segment may disappear at any time, unless a session could
  * attach it.  A handle may be old, and another segment may have the same one.
  * So the stamp, the size and the process ID must be right, too.
  *
@@ -17,7 +17,7 @@
 #include "commands/dbcommands.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "limit/pace.h"
+#include "throttle/throttle.h"
 #include "miscadmin.h"
 #include "util.h"
 #include "utils/backend_status.h"
@@ -32,10 +32,10 @@ extern PGDLLEXPORT Datum ptsort_set_limits(PG_FUNCTION_ARGS);
  */
 
 /* Visit: a function that must not attach or detach the leader's segment. */
-typedef void (*Visit) (const PgBackendStatus *leader, PaceShared *shared,
+typedef void (*Visit) (const PgBackendStatus *leader, ThrottleShared *shared,
 					   void *arg);
 
-/* Call a function for each process of the server that leads paced work now. */
+/* Call a function for each process of the server that leads visible work now. */
 static void
 visit_all(Visit visit, void *arg)
 {
@@ -44,12 +44,12 @@ visit_all(Visit visit, void *arg)
 	{
 		const PgBackendStatus *status =
 			&pt_local_backend_status(i)->backendStatus;
-		uint64		param = (uint64) status->st_progress_param[PACE_PARAM];
+		uint64		param = (uint64) status->st_progress_param[THROTTLE_PARAM];
 		dsm_segment *own;
 		dsm_segment *segment;
-		PaceShared *shared;
+		ThrottleShared *shared;
 
-		if (status->st_procpid <= 0 || param >> 32 != PACE_MARK ||
+		if (status->st_procpid <= 0 || param >> 32 != THROTTLE_MARK ||
 			(dsm_handle) param == DSM_HANDLE_INVALID)
 			continue;
 		/* a process can attach a segment only once; it may be the leader */
@@ -58,7 +58,7 @@ visit_all(Visit visit, void *arg)
 		if (segment == NULL)
 			continue;
 		shared = dsm_segment_address(segment);
-		if (dsm_segment_map_length(segment) >= sizeof(PaceShared) &&
+		if (dsm_segment_map_length(segment) >= sizeof(ThrottleShared) &&
 			stamp_matches(&shared->stamp) && shared->pid == status->st_procpid)
 			visit(status, shared, arg);
 		if (own == NULL)
@@ -133,20 +133,20 @@ phase_name(const WorkState *state)
  * NULL.
  */
 static const char *
-waiting_for(PaceShared *shared)
+waiting_for(ThrottleShared *shared)
 {
-	for (int i = 0; i < NUM_PACE_REASONS; i++)
+	for (int i = 0; i < NUM_THROTTLE_REASONS; i++)
 	{
 		char		lag[REPLICA_LAG_SIZE];
 
 		if (pg_atomic_read_u32(&shared->pausing[i]) == 0)
 			continue;
-		if (i != PACE_REPLICAS)
-			return pace_names[i];
+		if (i != THROTTLE_REPLICAS)
+			return throttle_names[i];
 		SpinLockAcquire(&shared->mutex);
 		strlcpy(lag, shared->lag, REPLICA_LAG_SIZE);
 		SpinLockRelease(&shared->mutex);
-		return psprintf("%s: %s", pace_names[i], lag);
+		return psprintf("%s: %s", throttle_names[i], lag);
 	}
 	return NULL;
 }
@@ -166,14 +166,14 @@ add_reported_blocks(WorkState *state, const PgBackendStatus *leader)
 }
 
 static void
-add_details(Row *row, const PgBackendStatus *leader, PaceShared *shared)
+add_details(Row *row, const PgBackendStatus *leader, ThrottleShared *shared)
 {
 	WorkState	state;
 	LeftForecast forecast;
 	LeftLimits	limits = {
-		.wal = pace_limit(shared, PACE_WAL),
-		.io = pace_limit(shared, PACE_IO),
-		.replicas = pace_limit(shared, PACE_REPLICAS) > 0
+		.wal = throttle_limit(shared, THROTTLE_WAL),
+		.io = throttle_limit(shared, THROTTLE_IO),
+		.replicas = throttle_limit(shared, THROTTLE_REPLICAS) > 0
 	};
 
 	work_read(&shared->work, &state);
@@ -199,7 +199,7 @@ add_details(Row *row, const PgBackendStatus *leader, PaceShared *shared)
 
 /* Visit: add a row for a build or copy. */
 static void
-add_row(const PgBackendStatus *leader, PaceShared *shared, void *arg)
+add_row(const PgBackendStatus *leader, ThrottleShared *shared, void *arg)
 {
 	ReturnSetInfo *result = arg;
 	Row			row = {0};
@@ -235,32 +235,32 @@ ptsort_progress(PG_FUNCTION_ARGS)
 typedef struct Change
 {
 	int			pid;
-	int64		limits[NUM_PACE_REASONS];
+	int64		limits[NUM_THROTTLE_REASONS];
 	bool		found;
 } Change;
 
 /* Visit: change limits if the role has the rights of the leader's. */
 static void
-change_limits(const PgBackendStatus *status, PaceShared *shared, void *arg)
+change_limits(const PgBackendStatus *status, ThrottleShared *shared, void *arg)
 {
 	Change	   *change = arg;
 
 	if (status->st_procpid != change->pid ||
 		!has_privs_of_role(GetUserId(), shared->role))
 		return;
-	for (int i = 0; i < NUM_PACE_REASONS; i++)
+	for (int i = 0; i < NUM_THROTTLE_REASONS; i++)
 	{
 		if (change->limits[i] >= 0)
-			pace_change_limit(shared, i, change->limits[i]);
+			throttle_change_limit(shared, i, change->limits[i]);
 	}
 	change->found = true;
 }
 
 /* Returns an argument, a number of kB as in a setting, in bytes; -1 if null. */
 static int64
-get_limit(FunctionCallInfo fcinfo, int n, PaceReason reason)
+get_limit(FunctionCallInfo fcinfo, int n, ThrottleReason reason)
 {
-	const char *name = pace_names[reason];
+	const char *name = throttle_names[reason];
 	const char *hint = NULL;
 	char	   *value;
 	int			result;
@@ -287,9 +287,9 @@ Datum
 ptsort_set_limits(PG_FUNCTION_ARGS)
 {
 	Change		change = {.limits = {
-			[PACE_WAL] = get_limit(fcinfo, 1, PACE_WAL),
-			[PACE_IO] = get_limit(fcinfo, 3, PACE_IO),
-			[PACE_REPLICAS] = get_limit(fcinfo, 2, PACE_REPLICAS)
+			[THROTTLE_WAL] = get_limit(fcinfo, 1, THROTTLE_WAL),
+			[THROTTLE_IO] = get_limit(fcinfo, 3, THROTTLE_IO),
+			[THROTTLE_REPLICAS] = get_limit(fcinfo, 2, THROTTLE_REPLICAS)
 	}};
 
 	if (PG_ARGISNULL(0))

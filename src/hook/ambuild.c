@@ -69,15 +69,6 @@ ambuild_why_not(Relation heap)
 	return NULL;
 }
 
-/* Log that the server does a build, and why. */
-static void
-say_leaving(Relation index, const char *reason)
-{
-	ereport(buildreport_log_level(),
-			(errmsg("ptsort: leaving index \"%s\" to the server: %s",
-					RelationGetRelationName(index), reason)));
-}
-
 /*
  * Call the server's build.  Unless the table is empty, that build uses the
  * number of workers in the statement, but not ptsort.parallel_workers.
@@ -92,15 +83,12 @@ leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
 			planworkers_request(heap, index, utility_workers(index),
 								indexInfo->ii_ParallelWorkers).workers;
 
-	say_leaving(index, reason);
+	ereport(buildreport_log_level(),
+			(errmsg("ptsort: leaving index \"%s\" to the server: %s",
+					RelationGetRelationName(index), reason)));
 	return ambuild_of_server(index) (heap, index, indexInfo);
 }
 
-/*
- * One scan for all indexes of a table
- */
-
-/* True if a function is written in C, in the server or in a library. */
 static bool
 is_in_c(Oid function)
 {
@@ -175,11 +163,10 @@ has_statistics_expressions(Relation heap)
 }
 
 /*
- * REPACK (CONCURRENTLY) builds copies of a table's indexes on a new table, one
- * after another, in the order of the table's list of indexes.  So the i-th
- * index of the new table is a copy of the i-th index of the old table.  (All
- * other statements that fill a transient table build the indexes later, on the
- * table itself.)
+ * REPACK (CONCURRENTLY) builds copies of a table's indexes on a new table, in
+ * the order of the table's list of indexes.  So the i-th index of the new table
+ * is a copy of the i-th index of the old table.  (All other statements that
+ * fill a transient table build the indexes later, on the table itself.)
  */
 static bool
 is_repacked(Relation heap)
@@ -224,9 +211,9 @@ original_of(Relation heap, Relation index)
 }
 
 /*
- * True if the scan for this build can also serve other indexes, and sharing it
- * would pay.  On a table that the server would not scan in parallel, another
- * scan for an index is faster than creating that index's segment and files.
+ * True if the scan for this build can also serve other indexes, and that would
+ * pay.  On a table that the server would not scan in parallel, another scan is
+ * faster than creating another index's segment and files.
  */
 static bool
 may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
@@ -257,13 +244,12 @@ will_follow(Relation heap, Oid index_oid)
 
 /*
  * Open the indexes that the statement will build or copy after 'current', an
- * OID of original_indexes().  Store them in 'candidates', and return their
- * number.  An index that another session locked ends the list.  ptsort must not
- * wait for a lock earlier than the server does, and without a lock ptsort
- * cannot see which functions the build calls.  An index whose build may run
- * user code also ends the list: the code might write to the table between the
- * scan and the builds that use the scan's runs.  So does an index whose runs do
- * not fit on the disk beside those of the other indexes.
+ * OID of original_indexes().  Returns their number.  An index that another
+ * session locked ends the list: ptsort must not wait for a lock earlier than
+ * the server does, and without a lock it cannot see which functions the build
+ * calls.  So does an index whose build may run user code, which might write to
+ * the table between the scan and the builds that use the scan's runs, and an
+ * index whose runs do not fit on the disk beside those of the others.
  */
 static int
 open_candidates(Relation heap, Relation index, Oid current,
@@ -341,9 +327,7 @@ build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)
 		}
 		planworkers_limit(&request, heap, index, index);
 	}
-
 	result = btbuild_build(heap, index, indexInfo, &request);
-
 	for (int i = 0; i < request.ncandidates; i++)
 		index_close(candidates[i], AccessShareLock);
 	if (request.runs != NULL)
@@ -375,7 +359,6 @@ ambuild_build(Relation heap, Relation index, IndexInfo *indexInfo)
 		reason = gistbuild_why_not(index);
 	if (reason != NULL)
 		return leave_to_server(heap, index, indexInfo, reason);
-
 	fault_point("ambuild: begin");
 	result = is_gist ? build_gist(heap, index, indexInfo) :
 		build_or_load(heap, index, indexInfo);

@@ -34,11 +34,9 @@
 /* heap's routine with ptsort's function; filled in at each redirection */
 static TableAmRoutine heap_routine;
 
-/* The table whose relcache entry points at heap_routine, or InvalidOid. */
+/* The table whose relcache entry points at heap_routine */
 static Oid	redirected = InvalidOid;
 
-
-/* Log that the server does a copy, and why. */
 static void
 say_leaving(const char *table, const char *reason)
 {
@@ -86,7 +84,6 @@ copy_for_cluster(PT_COPY_ARGUMENTS)
 		table_relation_copy_for_cluster(PT_PASS_COPY_ARGUMENTS);
 		return;
 	}
-
 	fault_point("cluster: begin");
 	if (rules.snapshot != NULL)
 	{

@@ -32,13 +32,9 @@ extern const char *cluster_why_not(Relation old_heap, Relation index);
 /*
  * utility_workers returns N of the option WITH (parallel_workers = N) that the
  * running statement has for this index, or -1 if there is none.
+ * utility_take_workers removes that option from a list, and returns N or -1.
  */
 extern int	utility_workers(Relation index);
-
-/*
- * utility_take_workers removes the option parallel_workers from a list of
- * options, and returns its number, or -1 if the list does not have the option.
- */
 extern int	utility_take_workers(List **options);
 
 /*
@@ -47,7 +43,6 @@ extern int	utility_take_workers(List **options);
  */
 extern bool utility_is_ours(const char *access_method);
 
-/* utility_kind returns the kind of the running statement. */
 typedef enum UtilityKind
 {
 	UTILITY_NONE,				/* no statement that may build indexes */
@@ -57,18 +52,18 @@ typedef enum UtilityKind
 	UTILITY_REWRITES			/* CLUSTER, REPACK or VACUUM */
 } UtilityKind;
 
+/* utility_kind returns the kind of the running statement. */
 extern UtilityKind utility_kind(void);
 
 /*
  * planworkers_request returns a request for a build of this index, or for
- * copying the table in the order of this index.  If the statement, with
- * 'requested' workers (or -1), or the table's parallel_workers option sets a
- * number of workers, the request has that number, and is_order is true.
- * Otherwise the request has the maximum number.  'by_cost' is the number from
- * the server's cost model.
+ * copying the table in its order.  If the statement, with 'requested' workers
+ * (or -1), or the table's parallel_workers option sets a number of workers, the
+ * request has that number, and is_order is true.  Otherwise it has the maximum:
+ * 'by_cost' or ptsort.parallel_workers; 0 if the build cannot be parallel.
  *
- * planworkers_by_cost returns that number, as plan_create_index_workers() does,
- * for an index that need not exist (newindex_describe).
+ * planworkers_by_cost returns the number from the server's cost model, as
+ * plan_create_index_workers() does, for an index that need not exist.
  */
 extern BtBuildRequest planworkers_request(Relation heap, Relation index,
 										  int requested, int by_cost);
@@ -83,24 +78,17 @@ extern const char *planworkers_obstacle(Relation heap, Relation index);
 
 /*
  * planworkers_limit lowers request->workers to the number with which the build
- * is fastest, unless the user specified the number.  The request is for builds
- * of 'index' and request->candidates by one scan, or for a copy in the order of
- * 'index'.  Adds the reason for a lower number to request->source.  'old' is
- * the index or the table, according to what is written, or NULL for a check.
+ * of 'index' and request->candidates, or a copy, is fastest, unless the user
+ * specified the number.  Adds the reason for a lower number to request->source.
+ * 'old' is the index or the table that is written, or NULL for a check.
  */
 extern void planworkers_limit(BtBuildRequest *request, Relation heap,
 							  Relation index, Relation old);
 
-/*
- * True if runs of 'bytes' bytes fit on the disk, beside a new relation in the
- * tablespace of 'rel' and its WAL, if these are in the same file system.
- */
+/* True if runs fit on the disk beside a new file of 'rel' and its WAL. */
 extern bool planworkers_runs_fit(Relation rel, double bytes);
 
-/*
- * planworkers_beside_others returns the number of workers, at most 'most', that
- * leaves a processor to other sessions.
- */
+/* Returns the number of workers, at most 'most', that spares a processor. */
 extern int	planworkers_beside_others(int most);
 
 /* ambuild_build is the ambuild of both access methods. */
@@ -109,8 +97,7 @@ extern IndexBuildResult *ambuild_build(Relation heap, Relation index,
 
 /*
  * ambuild_of_server returns the server's function that builds the index, or
- * NULL unless ptsort builds indexes of the access method.  It returns NULL for
- * tables and for indexes of catalogs, too.
+ * NULL for tables, indexes of catalogs, and other access methods than ptsort's.
  */
 extern ambuild_function ambuild_of_server(Relation rel);
 

@@ -14,7 +14,7 @@
 #include <limits.h>
 
 #include "hook/hook.h"
-#include "limit/pace.h"
+#include "throttle/throttle.h"
 #include "model/space.h"
 #include "postmaster/bgworker_internals.h"
 #include "query/sortnode.h"
@@ -49,7 +49,7 @@ define_int(const char *name, int *variable, int min, int max, int flags,
 							min, max, PGC_USERSET, flags, NULL, NULL, NULL);
 }
 
-/* GucStringCheckHook: a list of names */
+/* GucStringCheckHook */
 static bool
 check_names(char **value, void **extra, GucSource source)
 {
@@ -90,11 +90,7 @@ define_limits(void)
 							   GUC_LIST_INPUT, check_names, NULL, NULL);
 }
 
-/*
- * All users may change the settings that control how ptsort builds indexes and
- * sorts rows.  Only superusers may change what ptsort writes to the server's
- * log, just as only they may change log_statement.
- */
+/* As with log_statement, only superusers may change what ptsort logs. */
 static void
 define_settings(void)
 {

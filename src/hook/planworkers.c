@@ -46,7 +46,6 @@ static bool
 support_is_parallel_safe(Relation index)
 {
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-	{
 		for (int number = 1; number <= index->rd_indam->amsupport; number++)
 		{
 			Oid			function = index_getprocid(index, i + 1, number);
@@ -55,7 +54,6 @@ support_is_parallel_safe(Relation index)
 				func_parallel(function) != PROPARALLEL_SAFE)
 				return false;
 		}
-	}
 	return true;
 }
 
@@ -82,7 +80,6 @@ planworkers_obstacle(Relation heap, Relation index)
 
 	if (heap->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
 		return "a temporary table";
-
 	if (index != NULL)
 	{
 		query = makeNode(Query);
@@ -110,7 +107,6 @@ planworkers_obstacle(Relation heap, Relation index)
 	return NULL;
 }
 
-/* The request has 0 workers if the build cannot be parallel. */
 BtBuildRequest
 planworkers_request(Relation heap, Relation index, int requested, int by_cost)
 {
@@ -135,7 +131,6 @@ planworkers_request(Relation heap, Relation index, int requested, int by_cost)
 			"parallel_workers of the table" : "cost model";
 		return request;
 	}
-
 	request.workers = Min(requested, max_parallel_maintenance_workers);
 	if (request.workers < requested)
 		request.source = psprintf("%s, max_parallel_maintenance_workers = %d",
@@ -177,9 +172,8 @@ planworkers_by_cost(Relation heap, Relation index)
 int
 planworkers_beside_others(int most)
 {
-	if (ptsort_debug.all_workers)
-		return most;
-	return Min(most, Max(pt_processors() - 2, 0));
+	return ptsort_debug.all_workers ? most :
+		Min(most, Max(pt_processors() - 2, 0));
 }
 
 bool
@@ -195,7 +189,6 @@ planworkers_runs_fit(Relation rel, double bytes)
 	return ptsort_disk_reserve == 0 || space_lacking(linitial(needs)) == 0;
 }
 
-/* Returns the number of workers with which a request takes the least time. */
 static int
 fastest(const BtBuildRequest *request, Relation heap, Relation index,
 		bool copies)
@@ -232,7 +225,6 @@ planworkers_limit(BtBuildRequest *request, Relation heap, Relation index,
 	}
 	if (request->is_order || ptsort_debug.all_workers || request->workers <= 0)
 		return;
-
 	best = fastest(request, heap, index, copies);
 	if (best < request->workers)
 		request->source = psprintf("%s, %s", request->source,

@@ -65,7 +65,6 @@ redirect_build(Relation index)
 	if (build == NULL || index->rd_indam == NULL ||
 		index->rd_indam->ambuild != build)
 		return;
-
 	if (routine->ambuild == NULL)
 	{
 		*routine = *index->rd_indam;
@@ -74,7 +73,7 @@ redirect_build(Relation index)
 	index->rd_indam = routine;
 }
 
-/* redirect_build, given an OID.  A closed entry may lose the new pointer. */
+/* A closed entry may lose the new pointer. */
 static void
 redirect_build_of(Oid index_oid)
 {
@@ -87,11 +86,7 @@ redirect_build_of(Oid index_oid)
 	}
 }
 
-
-/*
- * True if this transaction will not build the new index.  Only CONCURRENTLY
- * creates indexes that are not ready for inserts.
- */
+/* Only CONCURRENTLY creates indexes that are not ready for inserts. */
 static bool
 is_concurrent(Relation index)
 {
@@ -150,8 +145,6 @@ ptsort_object_access(ObjectAccessType access, Oid classId, Oid objectId,
 	}
 }
 
-
-/* True if this process holds a lock of the given mode on an index. */
 static bool
 is_locked(Oid index_oid, LOCKMODE mode)
 {
@@ -190,7 +183,6 @@ redirect_rebuild(Oid relid)
 		is_locked(relid, AccessExclusiveLock))
 		redirect_build_of(relid);
 }
-
 
 /*
  * Third hook: the lock on an index that CONCURRENTLY builds
@@ -244,10 +236,8 @@ find_locked(void)
 	ListCell   *lc;
 
 	foreach(lc, expected)
-	{
 		if (is_locked(lfirst_oid(lc), RowExclusiveLock))
-			return lfirst_oid(lc);
-	}
+		return lfirst_oid(lc);
 	return InvalidOid;
 }
 
@@ -281,7 +271,6 @@ redirect_forget(void)
 	list_free(expected);
 	expected = NIL;
 }
-
 
 static void
 ptsort_relcache_callback(Datum arg, Oid relid)

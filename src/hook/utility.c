@@ -113,16 +113,10 @@ utility_is_ours(const char *access_method)
 static bool
 constraint_is_ours(Constraint *constraint)
 {
-	switch (constraint->contype)
-	{
-		case CONSTR_PRIMARY:
-		case CONSTR_UNIQUE:
-			return true;
-		case CONSTR_EXCLUSION:
-			return utility_is_ours(constraint->access_method);
-		default:
-			return false;
-	}
+	return constraint->contype == CONSTR_PRIMARY ||
+		constraint->contype == CONSTR_UNIQUE ||
+		(constraint->contype == CONSTR_EXCLUSION &&
+		 utility_is_ours(constraint->access_method));
 }
 
 /*
@@ -167,7 +161,6 @@ visit_constraint(Constraint *constraint, char *column, StmtContext *stmt)
 	}
 }
 
-/* Call visit_constraint for all constraints of an ALTER TABLE. */
 static void
 visit_alter_table(AlterTableStmt *alter, StmtContext *stmt)
 {
@@ -193,15 +186,9 @@ visit_alter_table(AlterTableStmt *alter, StmtContext *stmt)
 	}
 }
 
-
 /*
- * The ProcessUtility hook
- */
-
-/*
- * Fill in the context of a statement, and move the statement's options there.
- * Returns false if the statement needs no context.  A nested statement always
- * needs its own context, to hide the outer request.
+ * Move a statement's options into its context.  Returns false if the statement
+ * needs no context.  A nested one always does, to hide the outer request.
  */
 static bool
 init_context(Node *node, StmtContext *stmt)
@@ -268,7 +255,6 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 		forget_reports(pstmt->utilityStmt);
 		return;
 	}
-
 	current_stmt = &stmt;
 	PG_TRY();
 	{
@@ -286,11 +272,6 @@ ptsort_ProcessUtility(PlannedStmt *pstmt, const char *queryString,
 		siblings_forget();
 }
 
-
-/*
- * The running statement's request for an index
- */
-
 static bool
 index_has_columns(Relation index, List *columns)
 {
@@ -302,16 +283,12 @@ index_has_columns(Relation index, List *columns)
 		return false;
 	foreach(lc, columns)
 	{
-		char	   *wanted = lfirst(lc);
+		const char *wanted = lfirst(lc);
 		AttrNumber	attnum = form->indkey.values[i++];
 
-		if (wanted == NULL || attnum == 0)
-		{
-			if (wanted != NULL || attnum != 0)
-				return false;
-		}
-		else if (strcmp(get_attname(form->indrelid, attnum, false),
-						wanted) != 0)
+		if ((wanted == NULL) != (attnum == 0) ||
+			(wanted != NULL &&
+			 strcmp(get_attname(form->indrelid, attnum, false), wanted) != 0))
 			return false;
 	}
 	return true;
@@ -325,17 +302,11 @@ static bool
 index_is_of_constraint(Relation index, ConstraintRequest *request)
 {
 	Form_pg_index form = index->rd_index;
-	ConstrType	kind;
+	ConstrType	kind = form->indisprimary ? CONSTR_PRIMARY :
+		form->indisexclusion ? CONSTR_EXCLUSION : CONSTR_UNIQUE;
 
-	if (index->rd_createSubid == InvalidSubTransactionId)
-		return false;
-	if (form->indisprimary)
-		kind = CONSTR_PRIMARY;
-	else if (form->indisexclusion)
-		kind = CONSTR_EXCLUSION;
-	else
-		kind = CONSTR_UNIQUE;
-	return kind == request->kind &&
+	return index->rd_createSubid != InvalidSubTransactionId &&
+		kind == request->kind &&
 		(form->indisunique || form->indisexclusion) &&
 		index_has_columns(index, request->columns);
 }

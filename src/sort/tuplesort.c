@@ -23,7 +23,7 @@
 
 #include "debug.h"
 #include "key/key.h"
-#include "limit/pace.h"
+#include "throttle/throttle.h"
 #include "sort/shared.h"
 #include "sort/tuplesort.h"
 #include "util.h"
@@ -264,7 +264,7 @@ begin(const PtSortVariant *variant, const SortVariant *own, PtSortKey *key,
 	sort->order.nwords = nwords;
 	sort->order.stable = options->stable;
 	sort->order.bounded = options->bound > 0;
-	sort->nested = pace_is_nested();
+	sort->nested = throttle_is_nested();
 	sort->write_buffer = Min(sort->options.budget / WRITE_BUFFER_PART,
 							 MAX_WRITE_BUFFER);
 	sort->key = key;

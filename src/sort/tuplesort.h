@@ -60,7 +60,7 @@ struct PtSort
 	int64		in_order;		/* while learning: number of leading tuples
 								 * known to be in order */
 	int64		learning_limit; /* bytes that the key may use while learning */
-	bool		nested;			/* see pace_is_nested */
+	bool		nested;			/* see throttle_is_nested */
 	bool		all_put;		/* sort_perform began */
 	Tapeset    *tapeset;		/* NULL until the first write */
 	bool		run_is_open;	/* the last initial run accepts tuples that

@@ -19,7 +19,7 @@
 
 #include "commands/tablespace.h"
 #include "debug.h"
-#include "limit/pace.h"
+#include "throttle/throttle.h"
 #include "model/space.h"
 #include "storage/fd.h"
 #include "tape/tape.h"
@@ -180,7 +180,7 @@ tapefile_write(TapeFile *file, const void *data, Size size, int64 offset)
 	/* before PostgreSQL 16, FileWrite() takes no const buffer */
 	transfer_all(file, true, unconstify(void *, data), size, offset);
 	pgBufferUsage.temp_blks_written += size / BLCKSZ;
-	pace_point();
+	throttle_point();
 }
 
 void

@@ -18,7 +18,7 @@
  */
 #include "compat.h"
 
-#include "limit/pace.h"
+#include "throttle/throttle.h"
 #include "team/heapjudge.h"
 #include "util.h"
 
@@ -230,7 +230,7 @@ heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,
 		scan = table_beginscan_strat(judge->heap, snapshot, 0, NULL, true,
 									 true);
 	judge->scan = (HeapScanDesc) scan;
-	judge->nested = pace_is_nested();
+	judge->nested = throttle_is_nested();
 	judge->reader = heapread_begin(judge->scan, judge->shares,
 								   judge->skips);
 	report(judge, judge->total_param, judge->scan->rs_nblocks);

@@ -98,7 +98,7 @@ typedef struct HeapJudge
 
 	HeapScanDesc scan;			/* server's scan: blocks, strategy, snapshot */
 	HeapReader *reader;
-	bool		nested;			/* see pace_is_nested */
+	bool		nested;			/* see throttle_is_nested */
 
 	/* the current page */
 	HeapPage	here;

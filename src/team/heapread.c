@@ -31,7 +31,7 @@
 #include "compat.h"
 
 #include "access/syncscan.h"
-#include "limit/pace.h"
+#include "throttle/throttle.h"
 #include "team/heapjudge.h"
 #include "team/pageread.h"
 #include "util.h"
@@ -57,13 +57,13 @@ struct HeapReader
 	BlockNumber most;			/* end after this number of blocks, at the end
 								 * of a chunk; InvalidBlockNumber: no limit */
 	BlockNumber nblocks;		/* number of blocks taken from the scan */
-	int			until_point;	/* pages until the next pace_point() */
+	int			until_point;	/* pages until the next throttle_point() */
 	int			untimed;		/* reads since the last timed one */
 	bool		copying;		/* true: try to copy pages */
 	bool		streams;		/* if not copying, read the scan's stream */
 	bool		skips;			/* skip damaged pages */
 	bool		ended;			/* true if the current batch is the last */
-	bool		nested;			/* see pace_is_nested */
+	bool		nested;			/* see throttle_is_nested */
 	Buffer		buffer;			/* buffer of the current page, or invalid */
 
 	PageBatch	batch;
@@ -177,13 +177,13 @@ heapread_begin(HeapScanDesc scan, int shares, bool skips)
 	HeapReader *reader = palloc0(sizeof(HeapReader));
 
 	reader->scan = scan;
-	reader->nested = pace_is_nested();
+	reader->nested = throttle_is_nested();
 	/* at least 1: fetching the first block initializes what has_share reads */
 	reader->most = shares > 0 && scan->rs_nblocks <= SMALL_TABLE ?
 		Max(scan->rs_nblocks / shares, 1) : InvalidBlockNumber;
 	reader->buffer = InvalidBuffer;
 	/* the stream has pins on the next pages, also during a pause */
-	reader->streams = PT_HEAP_SCAN_HAS_STREAM && !pace_is_limited() && !skips;
+	reader->streams = PT_HEAP_SCAN_HAS_STREAM && !throttle_is_limited() && !skips;
 	reader->copying = (scan->rs_strategy != NULL || skips) &&
 		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
 	reader->skips = skips && reader->copying;
@@ -270,7 +270,7 @@ release_page(HeapReader *reader)
 	if (BufferIsValid(reader->buffer))
 		ReleaseBuffer(reader->buffer);
 	reader->buffer = InvalidBuffer;
-	pace_hold(reader->nested);
+	throttle_hold(reader->nested);
 }
 
 bool
@@ -282,11 +282,11 @@ heapread_next(HeapReader *reader, HeapPage *page)
 	release_page(reader);
 	if (--reader->until_point <= 0 && reader->next == batch->n)
 	{
-		pace_point();
+		throttle_point();
 		reader->until_point = BATCH;
 	}
 	/* the tuples of the page may fill the memory of sorts */
-	pace_hold(true);
+	throttle_hold(true);
 	if (reader->next == batch->n && !reader->ended && !reader->copying &&
 		reader->streams && reader->most == InvalidBlockNumber)
 		return provide_buffer(reader, InvalidBlockNumber, page);

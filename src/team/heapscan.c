@@ -38,7 +38,7 @@
 
 #include "debug.h"
 #include "executor/executor.h"
-#include "limit/pace.h"
+#include "throttle/throttle.h"
 #include "storage/procarray.h"
 #include "team/heapjudge.h"
 #include "team/heapscan.h"
@@ -392,17 +392,17 @@ server_build_scan(Relation heap, HeapScanTarget *target,
 {
 	TableScanDesc scan = parallel == NULL ? NULL :
 		pt_table_beginscan_parallel(heap, parallel);
-	bool		nested = pace_is_nested();
+	bool		nested = throttle_is_nested();
 
 	elog(DEBUG2, "ptsort: scanning table \"%s\" by the server's rules",
 		 RelationGetRelationName(heap));
-	pace_hold(true);
+	throttle_hold(true);
 	/* table_index_build_scan() also ends the scan */
 	target->rows += table_index_build_scan(heap, target->index,
 										   target->index_info, true, progress,
 										   target->callback, target->state,
 										   scan);
-	pace_hold(nested);
+	throttle_hold(nested);
 }
 
 static void

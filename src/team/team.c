@@ -48,7 +48,7 @@ typedef struct TeamShared
 	int64		budget;			/* bytes, for all participants together */
 	int64		expected;		/* tuples of all participants; 0: unknown */
 	Size		arg_size;
-	dsm_handle	pace;			/* DSM_HANDLE_INVALID: no limits */
+	dsm_handle	throttle;			/* DSM_HANDLE_INVALID: no limits */
 	uint64		query_id;
 } TeamShared;
 
@@ -67,9 +67,9 @@ enter_phase(Team *team, TeamPhase phase)
 {
 	if (team->kind->enter_phase != NULL)
 		team->kind->enter_phase(team, phase);
-	if (team->pace == NULL)
+	if (team->throttle == NULL)
 		return;
-	pace_point();
+	throttle_point();
 	if (team->is_leader && phase == TEAM_READS)
 		pg_atomic_write_u64(&ptsort_work.shared->total, count_put(team));
 	if (team->is_leader)
@@ -78,15 +78,15 @@ enter_phase(Team *team, TeamPhase phase)
 
 /* Call this in the leader before it adds workers' counts. */
 static void
-end_pace(Team *team)
+end_throttle(Team *team)
 {
-	if (team->pace == NULL)
+	if (team->throttle == NULL)
 		return;
 	if (team->is_leader)
 		left_remember();
 	team->slot->paused_ms = ptsort_work.counts[WORK_PAUSED] / 1000.0;
-	dsm_detach(team->pace);
-	team->pace = NULL;
+	dsm_detach(team->throttle);
+	team->throttle = NULL;
 }
 
 static int
@@ -188,8 +188,8 @@ launch(Team *team)
 		.budget = team->budget,
 		.expected = team->expected,
 		.arg_size = team->arg == NULL ? 0 : team->arg_size,
-		.pace = team->pace == NULL ? DSM_HANDLE_INVALID :
-		dsm_segment_handle(team->pace),
+		.throttle = team->throttle == NULL ? DSM_HANDLE_INVALID :
+		dsm_segment_handle(team->throttle),
 		.query_id = pgstat_get_my_query_id()
 	};
 	Piece		pieces[NUM_PIECES] = {
@@ -281,7 +281,7 @@ set_up(Team *team, int workers)
 	if (team->stored == NULL)
 		enter_phase(team, TEAM_FILLS);
 	team->wal_before = pgWalUsage.wal_bytes;
-	team->pace = pace_begin(team->about);
+	team->throttle = throttle_begin(team->about);
 	team->planned = plan_workers(team, workers);
 	team->leader_rests = !ptsort_debug.leader_participates;
 	if (team->planned > 0)
@@ -295,7 +295,7 @@ set_up(Team *team, int workers)
 		team_leave(team);
 		stay_alone(team);
 	}
-	if (team->pace != NULL)
+	if (team->throttle != NULL)
 		pg_atomic_write_u32(&ptsort_work.shared->participants,
 							team->launched + 1);
 	pt_log_part("start", start);
@@ -563,7 +563,7 @@ team_check_read(const Team *team, const char *name)
 void
 team_finish(Team *team)
 {
-	end_pace(team);
+	end_throttle(team);
 	team->slots[0].stats.wal_bytes = (int64) (pgWalUsage.wal_bytes -
 											  team->wal_before);
 	for (int i = 1; i <= team->launched; i++)
@@ -607,8 +607,8 @@ join(Team *team, dsm_segment *segment, shm_toc *toc)
 	team->arg = shm_toc_lookup(toc, PIECE_ARG, true);
 	team->info = shm_toc_lookup(toc, PIECE_INFO, true);
 	find_shared(team);
-	if (shared->pace != DSM_HANDLE_INVALID)
-		team->pace = pace_join(shared->pace);
+	if (shared->throttle != DSM_HANDLE_INVALID)
+		team->throttle = throttle_join(shared->throttle);
 	if (team->sort_shared != NULL)
 		shared_attach(team->sort_shared, segment);
 }
@@ -634,7 +634,7 @@ team_serve(Team *team, dsm_segment *segment, shm_toc *toc)
 		team_read(team);
 	}
 	InstrEndParallelQuery(&team->slot->buffers, &team->slot->wal);
-	end_pace(team);
+	end_throttle(team);
 
 	team->kind->close(team);
 	MemoryContextSwitchTo(caller);

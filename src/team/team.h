@@ -33,7 +33,7 @@
 #include "compat.h"
 
 #include "access/tableam.h"
-#include "limit/pace.h"
+#include "throttle/throttle.h"
 #include "order/sortextras.h"
 #include "ptsort_parallel.h"
 #include "storage/dsm.h"
@@ -104,7 +104,7 @@ typedef struct TeamSlot
 	BlockNumber blocks;			/* blocks read; see heapscan_build */
 	int64		read;			/* tuples read by team->kind->read */
 	int64		pages;			/* pages written, set by team->kind->read */
-	double		paused_ms;		/* pauses for the limits of pace.h */
+	double		paused_ms;		/* pauses for the limits of throttle.h */
 	PtParallelStats stats;
 	Oid			contradicted;	/* collation for which a sort failed, if any */
 	WalUsage	wal;			/* WAL usage of a worker */
@@ -133,7 +133,7 @@ struct Team
 
 	bool		slices;			/* true: each participant reads slices; false:
 								 * the leader reads one stream */
-	const WorkAbout *about;		/* the limits of pace.h apply to this work;
+	const WorkAbout *about;		/* the limits of throttle.h apply to this work;
 								 * NULL: there are no limits */
 	int			sorts;			/* number of sorts into which a participant
 								 * puts tuples at the same time; these sorts
@@ -162,7 +162,7 @@ struct Team
 								 * 'sort' */
 	TeamSlot   *slots;			/* slots of all participants; 0: the leader */
 	TeamSlot   *slot;			/* slot of this process */
-	dsm_segment *pace;			/* the team's PaceShared, or NULL */
+	dsm_segment *throttle;			/* the team's ThrottleShared, or NULL */
 
 	/* Leader */
 	bool		leader_rests;	/* leader puts nothing if there are workers */

@@ -25,7 +25,7 @@
 #include "access/xloginsert.h"
 #include "common/file_utils.h"	/* pg_pwritev_with_retry() since 16 */
 #include "debug.h"
-#include "limit/pace.h"
+#include "throttle/throttle.h"
 #include "port/pg_iovec.h"
 #include "storage/indexfsm.h"
 #include "storage/lmgr.h"
@@ -383,7 +383,7 @@ pagewrite_flush(PageWriter *writer)
 	else
 		write_pages(writer);
 	writer->pages_written += writer->npages;
-	pace_point();
+	throttle_point();
 	for (int i = 0; i < writer->npages; i++)
 		pagewrite_release_buffer(writer, writer->pages[i]);
 	writer->npages = 0;

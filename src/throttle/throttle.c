@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
- * pace.c
+ * throttle.c
  *	  Limits of a build's or copy's WAL, reads and temporary files, and of the
- *	  replicas' lag; see pace.h.
+ *	  replicas' lag; see throttle.h.
  *
  * The server counts what a process writes to the WAL, reads from files, and
  * reads and writes in temporary files.  At each point where a process may
@@ -19,7 +19,7 @@
 #include "access/parallel.h"
 #include "access/xlog.h"
 #include "debug.h"
-#include "limit/pace.h"
+#include "throttle/throttle.h"
 #include "miscadmin.h"
 #include "replication/walsender.h"
 #include "replication/walsender_private.h"
@@ -40,16 +40,16 @@ int			ptsort_max_io_rate = 0;
 int			ptsort_max_replica_lag = 0;
 char	   *ptsort_lag_replicas = NULL;
 
-const char *const pace_names[NUM_PACE_REASONS] = {
-	[PACE_WAL] = "max_wal_rate",
-	[PACE_IO] = "max_io_rate",
-	[PACE_REPLICAS] = "max_replica_lag"
+const char *const throttle_names[NUM_THROTTLE_REASONS] = {
+	[THROTTLE_WAL] = "max_wal_rate",
+	[THROTTLE_IO] = "max_io_rate",
+	[THROTTLE_REPLICAS] = "max_replica_lag"
 };
 
-Pace		ptsort_pace;
+Throttle		ptsort_throttle;
 
 /* What this process counted at its last point */
-static uint64 counted[NUM_PACE_REASONS];
+static uint64 counted[NUM_THROTTLE_REASONS];
 
 
 /*
@@ -169,19 +169,19 @@ replicas_are_within(uint64 most, char *lag)
 
 /* Returns the published count of what a limit is for, in bytes. */
 static uint64
-count(PaceReason reason)
+count(ThrottleReason reason)
 {
-	return ptsort_work.counts[reason == PACE_IO ? WORK_IO : WORK_WAL];
+	return ptsort_work.counts[reason == THROTTLE_IO ? WORK_IO : WORK_WAL];
 }
 
 bool
-pace_is_limited(void)
+throttle_is_limited(void)
 {
-	PaceShared *shared = ptsort_pace.shared;
+	ThrottleShared *shared = ptsort_throttle.shared;
 
-	for (int i = 0; shared != NULL && i < NUM_PACE_REASONS; i++)
+	for (int i = 0; shared != NULL && i < NUM_THROTTLE_REASONS; i++)
 	{
-		if (pace_limit(shared, i) != 0)
+		if (throttle_limit(shared, i) != 0)
 			return true;
 	}
 	return false;
@@ -191,40 +191,40 @@ pace_is_limited(void)
 static void
 forget(dsm_segment *segment, Datum arg)
 {
-	if (ptsort_pace.shared == (PaceShared *) DatumGetPointer(arg))
+	if (ptsort_throttle.shared == (ThrottleShared *) DatumGetPointer(arg))
 	{
-		ptsort_pace.shared = NULL;
-		ptsort_pace.held = false;
+		ptsort_throttle.shared = NULL;
+		ptsort_throttle.held = false;
 		work_forget();
 	}
 }
 
-/* Follow the pace of a segment until this process detaches it. */
+/* Follow the limits of a segment until this process detaches it. */
 static void
 follow(dsm_segment *segment)
 {
-	PaceShared *shared = dsm_segment_address(segment);
+	ThrottleShared *shared = dsm_segment_address(segment);
 
 	on_dsm_detach(segment, forget, PointerGetDatum(shared));
-	ptsort_pace.shared = shared;
-	ptsort_pace.held = false;
+	ptsort_throttle.shared = shared;
+	ptsort_throttle.held = false;
 	work_follow(&shared->work);
-	for (int i = 0; i < NUM_PACE_REASONS; i++)
+	for (int i = 0; i < NUM_THROTTLE_REASONS; i++)
 		counted[i] = count(i);
 }
 
 /* Leader: publish the segment, also after nested work reset the report. */
 static void
-publish(const PaceShared *shared)
+publish(const ThrottleShared *shared)
 {
 	if (shared->pid == MyProcPid)
-		pgstat_progress_update_param(PACE_PARAM, (int64)
-									 (PACE_MARK << 32 | shared->handle));
+		pgstat_progress_update_param(THROTTLE_PARAM, (int64)
+									 (THROTTLE_MARK << 32 | shared->handle));
 }
 
 /* Warn, once for the work.  The leader also logs a worker's message. */
 static void
-warn(PaceShared *shared, PaceReason reason, const char *lag)
+warn(ThrottleShared *shared, ThrottleReason reason, const char *lag)
 {
 	bool		pass_on = IsParallelWorker() && client_min_messages <= WARNING;
 
@@ -233,38 +233,38 @@ warn(PaceShared *shared, PaceReason reason, const char *lag)
 	ereport(pass_on ? WARNING_CLIENT_ONLY : WARNING,
 			(errcode(ERRCODE_WARNING),
 			 errmsg("build or copy of %s waits for limit \"%s\"",
-					shared->work.about.relation, pace_names[reason]),
-			 reason == PACE_REPLICAS ? errdetail("The %s.", lag) : 0,
+					shared->work.about.relation, throttle_names[reason]),
+			 reason == THROTTLE_REPLICAS ? errdetail("The %s.", lag) : 0,
 			 errhint("Cancel process %d, or change its limit with ptsort_set_limits() in another session.",
 					 shared->pid)));
 }
 
 dsm_segment *
-pace_begin(const WorkAbout *about)
+throttle_begin(const WorkAbout *about)
 {
-	const int	settings[NUM_PACE_REASONS] = {
-		[PACE_WAL] = ptsort_max_wal_rate,
-		[PACE_IO] = ptsort_max_io_rate,
-		[PACE_REPLICAS] = ptsort_max_replica_lag
+	const int	settings[NUM_THROTTLE_REASONS] = {
+		[THROTTLE_WAL] = ptsort_max_wal_rate,
+		[THROTTLE_IO] = ptsort_max_io_rate,
+		[THROTTLE_REPLICAS] = ptsort_max_replica_lag
 	};
 	dsm_segment *segment;
-	PaceShared *shared;
+	ThrottleShared *shared;
 	char		lag[REPLICA_LAG_SIZE];
 
-	if (about == NULL || !IsUnderPostmaster || ptsort_pace.shared != NULL)
+	if (about == NULL || !IsUnderPostmaster || ptsort_throttle.shared != NULL)
 		return NULL;
-	segment = dsm_create(sizeof(PaceShared), DSM_CREATE_NULL_IF_MAXSEGMENTS);
+	segment = dsm_create(sizeof(ThrottleShared), DSM_CREATE_NULL_IF_MAXSEGMENTS);
 	if (segment == NULL)
 		return NULL;
 	shared = dsm_segment_address(segment);
-	memset(shared, 0, sizeof(PaceShared));
+	memset(shared, 0, sizeof(ThrottleShared));
 	stamp_set(&shared->stamp);
 	shared->pid = MyProcPid;
 	shared->handle = dsm_segment_handle(segment);
 	shared->role = GetSessionUserId();
 	pg_atomic_init_u32(&shared->warned, 0);
 	SpinLockInit(&shared->mutex);
-	for (int i = 0; i < NUM_PACE_REASONS; i++)
+	for (int i = 0; i < NUM_THROTTLE_REASONS; i++)
 	{
 		pg_atomic_init_u64(&shared->limits[i], (uint64) settings[i] * 1024);
 		pg_atomic_init_u64(&shared->due[i], 0);
@@ -273,14 +273,14 @@ pace_begin(const WorkAbout *about)
 	work_init(&shared->work, about);
 	follow(segment);
 	publish(shared);
-	if (settings[PACE_REPLICAS] != 0 &&
+	if (settings[THROTTLE_REPLICAS] != 0 &&
 		!replicas_are_within(PG_UINT64_MAX, lag))
-		warn(shared, PACE_REPLICAS, lag);	/* one is not connected */
+		warn(shared, THROTTLE_REPLICAS, lag);	/* one is not connected */
 	return segment;
 }
 
 dsm_segment *
-pace_join(dsm_handle handle)
+throttle_join(dsm_handle handle)
 {
 	dsm_segment *segment = stamp_attach(handle);
 
@@ -303,7 +303,7 @@ static const int time_bits = 52;
 #define CHANGES_OF(due)	((due) >> time_bits)
 
 void
-pace_change_limit(PaceShared *shared, PaceReason reason, uint64 limit)
+throttle_change_limit(ThrottleShared *shared, ThrottleReason reason, uint64 limit)
 {
 	pg_atomic_uint64 *due = &shared->due[reason];
 	uint64		old = pg_atomic_read_u64(due);
@@ -337,23 +337,23 @@ nap(uint64 until)
  * PG_UINT64_MAX for replicas.
  */
 static uint64
-charge_bytes(PaceShared *shared, PaceReason reason, uint64 bytes)
+charge_bytes(ThrottleShared *shared, ThrottleReason reason, uint64 bytes)
 {
 	pg_atomic_uint64 *due = &shared->due[reason];
 	uint64		old = pg_atomic_read_u64(due);
 	uint64		new;
 
-	if (reason == PACE_REPLICAS)
+	if (reason == THROTTLE_REPLICAS)
 		return PG_UINT64_MAX;
 	do
 	{
 		uint64		rate;
 
 		pg_read_barrier();		/* the limit is not older than 'old' */
-		rate = pace_limit(shared, reason);
+		rate = throttle_limit(shared, reason);
 		if (rate == 0)
 			return 0;
-		fault_point("pace: charge");
+		fault_point("throttle: charge");
 		new = Max(TIME_OF(old), work_now() - BURST) +
 			(uint64) ((double) bytes / rate * USECS_PER_SEC);
 		new = CHANGES_OF(old) << time_bits | TIME_OF(new);
@@ -363,11 +363,11 @@ charge_bytes(PaceShared *shared, PaceReason reason, uint64 bytes)
 
 /* True if this process must pause, after charge_bytes() returned 'due'. */
 static bool
-is_ahead(PaceShared *shared, PaceReason reason, uint64 due, char *lag)
+is_ahead(ThrottleShared *shared, ThrottleReason reason, uint64 due, char *lag)
 {
-	uint64		most = pace_limit(shared, reason);
+	uint64		most = throttle_limit(shared, reason);
 
-	if (reason != PACE_REPLICAS)
+	if (reason != THROTTLE_REPLICAS)
 		return work_now() < TIME_OF(due) && CHANGES_OF(due) ==
 			CHANGES_OF(pg_atomic_read_u64(&shared->due[reason]));
 	if (most == 0 || replicas_are_within(most, lag))
@@ -383,7 +383,7 @@ is_ahead(PaceShared *shared, PaceReason reason, uint64 due, char *lag)
  * team ends, too, so 'pausing' does not matter any more.
  */
 static void
-keep_limit(PaceShared *shared, PaceReason reason, uint64 bytes)
+keep_limit(ThrottleShared *shared, ThrottleReason reason, uint64 bytes)
 {
 	uint64		start = work_now();
 	uint64		due = charge_bytes(shared, reason, bytes);
@@ -402,21 +402,21 @@ keep_limit(PaceShared *shared, PaceReason reason, uint64 bytes)
 }
 
 void
-pace_pause(void)
+throttle_pause(void)
 {
-	PaceShared *shared = ptsort_pace.shared;
+	ThrottleShared *shared = ptsort_throttle.shared;
 
 	publish(shared);
 	work_publish();
-	if (ptsort_pace.held)
+	if (ptsort_throttle.held)
 		return;
-	for (int i = 0; i < NUM_PACE_REASONS; i++)
+	for (int i = 0; i < NUM_THROTTLE_REASONS; i++)
 	{
 		uint64		total = count(i);
 		uint64		bytes = total - counted[i];
 
 		counted[i] = total;
-		if (unlikely(bytes != 0 && pace_limit(shared, i) != 0))
+		if (unlikely(bytes != 0 && throttle_limit(shared, i) != 0))
 			keep_limit(shared, i, bytes);
 	}
 }
