@@ -293,7 +293,6 @@ key_pack_set_desc(KeyPack *pack, TupleDesc desc, int nwords)
 	}
 }
 
-/* Determine which columns of an entry are null. */
 static void
 find_nulls(const KeyPack *pack, const uint64 *entry, bool *isnull)
 {

@@ -127,7 +127,6 @@ image_begin(StringInfo image, const char *name)
 	image_put_string(image, name);
 }
 
-/* Returns the palloc'd digest of the image. */
 static char *
 image_digest(StringInfo image)
 {
