@@ -14,10 +14,8 @@
 
 #include "access/tupmacs.h"
 #include "key/key_pack.h"
-#include "storage/itemptr.h"
 #include "util.h"
 #include "utils/fmgroids.h"
-#include "utils/inet.h"
 #include "utils/uuid.h"
 
 /* KnownValue: a comparison function of the server, and what it compares. */
