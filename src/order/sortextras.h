@@ -44,12 +44,12 @@ typedef struct SortVariant
 	 */
 	bool		(*string) (const void *tuple, KeyString *string, void *state);
 
-	/* Optional: true if a cheap test shows that two flat images' keys are equal */
+	/* Optional: true if a cheap test shows that flat images' keys are equal */
 	bool		(*same_key) (const void *a, const void *b, void *state);
 
 	/*
-	 * For flat images, set both or neither: compare_keys orders tuples by their
-	 * key columns alone, last_word those whose key columns are equal.
+	 * For flat images, set both or neither: compare_keys orders tuples by
+	 * their key columns alone, last_word those whose key columns are equal.
 	 */
 	int			(*compare_keys) (const void *a, const void *b, void *state);
 	uint64		(*last_word) (const void *tuple);
