@@ -91,8 +91,8 @@ typedef struct SortHead
  *
  * If a collation contradicts its tables (text_rank.h), a sort raises an error
  * or, after sort_make_restartable, fails: its stream simply ends, and is not
- * the result.  So a caller whose sorts may fail must call sort_failed at the end
- * of the stream; it returns true if the sort failed in any participant.
+ * the result.  So a caller whose sorts may fail must call sort_failed at the
+ * end of the stream; it returns true if the sort failed in any participant.
  * sort_contradicted returns the collation for which the sort failed in this
  * process, else InvalidOid.
  */

@@ -356,8 +356,8 @@ digest_elements(const ElementList *list)
  * strings are made of, and the bytes of these elements.
  */
 #define TRIAL_SIZE		16
-#define TRIAL_KINDS		32
-#define TRIAL_PAIRS		1024
+#define TRIAL_KINDS		(2 * TRIAL_SIZE)
+#define TRIAL_PAIRS		(64 * TRIAL_SIZE)
 
 /* TrialKind: some elements that have weights, and go backward, alike. */
 typedef struct TrialKind

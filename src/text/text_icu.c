@@ -80,7 +80,7 @@ enum
 
 /* Limits: UTF-16 units of a contraction, bytes of two characters' sort key */
 #define MAX_CONTRACTION 64
-#define MAX_SORT_KEY	256
+#define MAX_SORT_KEY	(4 * MAX_CONTRACTION)
 
 /* Weight of U+FFFE; "shifted" handling ignores only weights above this one. */
 #define SEPARATOR_WEIGHT	0x02000000
