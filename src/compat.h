@@ -256,7 +256,6 @@ typedef struct SplitedPageLayout SplitPageLayout;
 #define pt_table_hook		build_simple_rel_hook
 #endif
 
-/* Since 16 a query has permission information for each of its tables */
 static inline void
 pt_add_permission_info(Query *query, RangeTblEntry *rte)
 {
@@ -265,7 +264,6 @@ pt_add_permission_info(Query *query, RangeTblEntry *rte)
 #endif
 }
 
-/* Since 18 PrepareSortSupportFromIndexRel() takes a flag, not a strategy. */
 static inline void
 pt_sortsupport_from_index(Relation index, bool reverse, SortSupport ssup)
 {
@@ -479,7 +477,6 @@ pt_count_blocks_read(Relation rel, int n)
 	old_heap, new_heap, index, use_sort, oldest_xmin, PT_PASS_COPY_SNAPSHOT \
 	xid_cutoff, multi_cutoff, num_tuples, tups_vacuumed, tups_recently_dead
 
-/* Calls the planner's hook for a table's entry of the range table. */
 static inline void
 pt_call_table_hook(PlannerInfo *root, RangeTblEntry *rte, RelOptInfo *rel)
 {

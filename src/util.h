@@ -31,10 +31,7 @@ __asm__("":"+r"(size));
 	memcpy(target, source, size);
 }
 
-/*
- * pt_processors returns how many processors this process may use, by its
- * affinity and its cgroup's quota, when first called; INT_MAX: unknown.
- */
+/* Processors of this process by affinity and cgroup quota; INT_MAX: unknown */
 extern int	pt_processors(void);
 
 /* Number of entries in memory to look at between two checks for interrupts. */

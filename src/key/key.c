@@ -29,15 +29,11 @@
 
 #include "access/htup_details.h"
 #include "access/nbtree.h"
-#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 #include "debug.h"
 #include "key/key.h"
-#include "text/text_code.h"
-#include "text/text_rank.h"
 
 /* Returns a collation's order, or NULL if ptsort must not use its tables. */
 static TextRanks *

@@ -24,12 +24,10 @@
 #include "catalog/pg_proc.h"
 #include "commands/extension.h"
 #include "util.h"
-#include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgroids.h"
 
 #include "key/key_column.h"
-#include "text/text_rank.h"
 
 #define SIGN_BIT	(UINT64CONST(1) << 63)
 

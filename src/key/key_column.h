@@ -45,10 +45,7 @@ extern void key_column_of_operator(KeyColumn *column, AttrNumber attno,
 								   Oid type, Oid lt_operator, Oid collation,
 								   bool nulls_first);
 
-/*
- * key_column_support prepares a column's comparison, with or without
- * abbreviation, in the current memory context.
- */
+/* Prepares a column's comparison in the current memory context. */
 extern void key_column_support(const KeyColumn *column, bool abbreviate,
 							   SortSupport ssup);
 
@@ -56,9 +53,9 @@ extern void key_column_support(const KeyColumn *column, bool abbreviate,
 extern void key_column_look_up(KeyColumn *column);
 
 /*
- * key_column_maker returns the maker of a column's words.  The caller must
- * prepare 'ssup' for this column, with abbreviation.  If the result is NULL,
- * packing values as '*kind' makes the words, unless '*kind' is FIELD_NONE.
+ * key_column_maker returns the maker of a column's words; 'ssup' is prepared
+ * with abbreviation.  If the result is NULL, packing values as '*kind' makes
+ * the words, unless '*kind' is FIELD_NONE.
  */
 extern WordMaker key_column_maker(const KeyColumn *column, SortSupport ssup,
 								  FieldKind *kind);

@@ -14,10 +14,8 @@
 
 #include "access/tupmacs.h"
 #include "key/key_pack.h"
-#include "storage/itemptr.h"
 #include "util.h"
 #include "utils/fmgroids.h"
-#include "utils/inet.h"
 #include "utils/uuid.h"
 
 /* KnownValue: a comparison function of the server, and what it compares. */
@@ -293,7 +291,6 @@ key_pack_set_desc(KeyPack *pack, TupleDesc desc, int nwords)
 	}
 }
 
-/* Determine which columns of an entry are null. */
 static void
 find_nulls(const KeyPack *pack, const uint64 *entry, bool *isnull)
 {

@@ -97,7 +97,7 @@ order_compare_entries(const SortOrder *order, const uint64 *a, const uint64 *b)
 	return (left > right) - (left < right);
 }
 
-/* order_begin fills in a zeroed 'order' from the properties of a sort. */
+/* order_begin fills in a zeroed 'order'. */
 extern void order_begin(SortOrder *order, const PtSortVariant *variant,
 						const SortVariant *own, PtSortKey *key, void *state);
 

@@ -23,11 +23,9 @@ typedef struct SortVariant
 	PtSortVariant base;			/* must be first */
 
 	/*
-	 * For sorts with a key (sort_begin_own): makes the words of a tuple (an
-	 * array of KEY_ENTRY_WORDS).  The sort calls rekey for a sample of the
-	 * tuples in memory when the key learns, and for all tuples in memory when
-	 * it must make their words again.  It resets the current memory context
-	 * after each call.
+	 * For sorts with a key: makes the words of a tuple in memory (an array of
+	 * KEY_ENTRY_WORDS), while the key learns or afterwards.  The sort resets
+	 * the current memory context after each call.
 	 */
 	void		(*rekey) (const void *tuple, uint64 *words, void *state);
 
@@ -46,16 +44,12 @@ typedef struct SortVariant
 	 */
 	bool		(*string) (const void *tuple, KeyString *string, void *state);
 
-	/*
-	 * For flat images, optional: true if a cheap test shows that the key
-	 * columns of two tuples are equal.
-	 */
+	/* Optional: true if a cheap test shows that flat images' keys are equal */
 	bool		(*same_key) (const void *a, const void *b, void *state);
 
 	/*
-	 * For flat images, set both or neither: compare_keys is the part of
-	 * compare that orders tuples by their key columns; last_word returns the
-	 * word that orders tuples whose key columns are equal.
+	 * For flat images, set both or neither: compare_keys orders tuples by
+	 * their key columns alone, last_word those whose key columns are equal.
 	 */
 	int			(*compare_keys) (const void *a, const void *b, void *state);
 	uint64		(*last_word) (const void *tuple);
@@ -96,12 +90,11 @@ typedef struct SortHead
  * the words and compares tuples; it is NULL if images are inline.
  *
  * If a collation contradicts its tables (text_rank.h), a sort raises an error
- * or, after sort_make_restartable, fails.  sort_failed returns true if the
- * sort failed in this process, or if another participant reported a failure.
- * The stream of a failed sort simply ends.  A caller whose sorts may fail must
- * therefore call sort_failed at the end of the stream: the tuples of a failed
- * sort are not the result.  sort_contradicted returns the collation for which
- * the sort failed in this process, else InvalidOid.
+ * or, after sort_make_restartable, fails: its stream simply ends, and is not
+ * the result.  So a caller whose sorts may fail must call sort_failed at the
+ * end of the stream; it returns true if the sort failed in any participant.
+ * sort_contradicted returns the collation for which the sort failed in this
+ * process, else InvalidOid.
  */
 extern PtSort *sort_begin_own(const SortVariant *variant, PtSortKey *key,
 							  void *state, int nwords, MemoryContext context,

@@ -17,10 +17,8 @@
  */
 #include "compat.h"
 
-#include "catalog/pg_collation.h"
 #include "debug.h"
 #include "text/text_code.h"
-#include "text/text_model.h"
 #include "text/text_symbol.h"
 #include "util.h"
 #include "utils/formatting.h"

@@ -67,13 +67,11 @@
 
 #include "common/pg_prng.h"
 #include "common/sha2.h"
-#include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "text/text_icu.h"
 #include "text/text_rank.h"
-#include "text/text_table.h"
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
@@ -126,7 +124,6 @@ image_begin(StringInfo image, const char *name)
 	image_put_string(image, name);
 }
 
-/* Returns the palloc'd digest of the image. */
 static char *
 image_digest(StringInfo image)
 {
@@ -358,8 +355,8 @@ digest_elements(const ElementList *list)
  * strings are made of, and the bytes of these elements.
  */
 #define TRIAL_SIZE		16
-#define TRIAL_KINDS		32
-#define TRIAL_PAIRS		1024
+#define TRIAL_KINDS		(2 * TRIAL_SIZE)
+#define TRIAL_PAIRS		(64 * TRIAL_SIZE)
 
 /* TrialKind: some elements that have weights, and go backward, alike. */
 typedef struct TrialKind

@@ -78,17 +78,15 @@ enum
 #define FIRST_RELEASE	60
 #define LAST_RELEASE	99
 
-/* Maximum length of a contraction that ICU returns, in UTF-16 units. */
+/* Limits: UTF-16 units of a contraction, bytes of two characters' sort key */
 #define MAX_CONTRACTION 64
+#define MAX_SORT_KEY	(4 * MAX_CONTRACTION)
 
 /* Weight of U+FFFE; "shifted" handling ignores only weights above this one. */
 #define SEPARATOR_WEIGHT	0x02000000
 
 /* ICU's fast path for Latin covers code points below this one. */
 #define LATIN_END		0x180
-
-/* Ample room for the sort key of two characters */
-#define MAX_SORT_KEY	(4 * MAX_CONTRACTION)
 
 /* SCRIPT_MARK, one of a range of marks, precedes a letter of a script. */
 enum
@@ -218,7 +216,7 @@ find_release(void)
 	return found;
 }
 
-/* Look up all functions, once per process.  Returns NULL on failure. */
+/* Once per process; NULL on failure */
 static const IcuFunctions *
 find_functions(void)
 {
@@ -291,7 +289,6 @@ next_weight(IcuCollation *icu)
 	return 0;
 }
 
-/* Start reading the weights of a text. */
 static void
 begin_text(IcuCollation *icu, const UChar *text, int length)
 {

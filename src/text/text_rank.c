@@ -34,7 +34,6 @@
 #include "port/pg_bitutils.h"
 #include "text/text_icu.h"
 #include "text/text_rank.h"
-#include "text/text_table.h"
 #include "util.h"
 #include "utils/memutils.h"
 #include "utils/varlena.h"

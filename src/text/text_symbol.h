@@ -79,7 +79,7 @@ typedef struct TextSymbols
 #define NO_SYMBOL		TEXT_MODEL_END	/* see text_symbol_look_up */
 #define IGNORABLE_SYMBOL	TEXT_MODEL_MAX_SYMBOLS
 
-/* Flag of an open symbol: valid unless the next byte may change the symbol. */
+/* Flag of an open symbol: the next byte may change it. */
 #define OPEN_SYMBOL		0x8000
 
 /* Cached instead of a pair if later characters may change the pair. */
@@ -179,8 +179,7 @@ text_symbol_wide(const TextSymbols *symbols, const char *string,
 
 /*
  * text_symbol_several returns the TextSeveral of the character at *string, and
- * advances *string past the character.  Returns NULL if there is none, or if
- * the character begins a contraction here.
+ * advances past it.  Returns NULL if the symbols are not cached, or not here.
  */
 static inline const TextSeveral *
 text_symbol_several(const TextSymbols *symbols, const char **string,

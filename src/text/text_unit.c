@@ -9,9 +9,8 @@
  * change places (text_icu.c), even if they do not.  The ranks of a string are
  * the concatenated ranks of its units.
  *
- * A cache holds ICU's data about characters and short units.  On a collision, a
- * new entry replaces the old one, so the cache does not grow.  Later sorts of
- * the process use the same cache.
+ * A cache, for all sorts of the process, holds ICU's data about characters and
+ * short units.
  *
  *-------------------------------------------------------------------------
  */
@@ -71,7 +70,6 @@ text_unit_open(Oid collation)
  * Characters
  */
 
-/* Look up a character that is not ASCII. */
 static const IcuCharacter *
 find_character(UnitTable *table, pg_wchar code_point)
 {
@@ -183,7 +181,7 @@ read_unit(UnitTable *table, Unit *unit, const char *string, int length)
 	return true;
 }
 
-/* Returns a unit, from the cache if possible; NULL if the unit is too large. */
+/* Returns a cached unit; NULL if the unit is too large. */
 static const Unit *
 find_unit(UnitTable *table, const char *string, int length)
 {
@@ -198,7 +196,6 @@ find_unit(UnitTable *table, const char *string, int length)
 	return read_unit(table, unit, string, length) ? unit : NULL;
 }
 
-/* Start reading the ranks of a unit. */
 static void
 begin_unit(UnitTable *table, const char *string, const char *end)
 {
