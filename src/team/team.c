@@ -48,7 +48,7 @@ typedef struct TeamShared
 	int64		budget;			/* bytes, for all participants together */
 	int64		expected;		/* tuples of all participants; 0: unknown */
 	Size		arg_size;
-	dsm_handle	throttle;			/* DSM_HANDLE_INVALID: no limits */
+	dsm_handle	throttle;		/* DSM_HANDLE_INVALID: no limits */
 	uint64		query_id;
 } TeamShared;
 

@@ -133,8 +133,8 @@ struct Team
 
 	bool		slices;			/* true: each participant reads slices; false:
 								 * the leader reads one stream */
-	const WorkAbout *about;		/* the limits of throttle.h apply to this work;
-								 * NULL: there are no limits */
+	const WorkAbout *about;		/* the limits of throttle.h apply to this
+								 * work; NULL: there are no limits */
 	int			sorts;			/* number of sorts into which a participant
 								 * puts tuples at the same time; these sorts
 								 * share the budget; 0 means one */
@@ -162,7 +162,7 @@ struct Team
 								 * 'sort' */
 	TeamSlot   *slots;			/* slots of all participants; 0: the leader */
 	TeamSlot   *slot;			/* slot of this process */
-	dsm_segment *throttle;			/* the team's ThrottleShared, or NULL */
+	dsm_segment *throttle;		/* the team's ThrottleShared, or NULL */
 
 	/* Leader */
 	bool		leader_rests;	/* leader puts nothing if there are workers */

@@ -46,7 +46,7 @@ const char *const throttle_names[NUM_THROTTLE_REASONS] = {
 	[THROTTLE_REPLICAS] = "max_replica_lag"
 };
 
-Throttle		ptsort_throttle;
+Throttle	ptsort_throttle;
 
 /* What this process counted at its last point */
 static uint64 counted[NUM_THROTTLE_REASONS];
@@ -215,7 +215,7 @@ follow(dsm_segment *segment)
 
 /* Leader: publish the segment, also after nested work reset the report. */
 static void
-publish(const ThrottleShared *shared)
+publish(const ThrottleShared * shared)
 {
 	if (shared->pid == MyProcPid)
 		pgstat_progress_update_param(THROTTLE_PARAM, (int64)
@@ -224,7 +224,7 @@ publish(const ThrottleShared *shared)
 
 /* Warn, once for the work.  The leader also logs a worker's message. */
 static void
-warn(ThrottleShared *shared, ThrottleReason reason, const char *lag)
+warn(ThrottleShared * shared, ThrottleReason reason, const char *lag)
 {
 	bool		pass_on = IsParallelWorker() && client_min_messages <= WARNING;
 
@@ -303,7 +303,7 @@ static const int time_bits = 52;
 #define CHANGES_OF(due)	((due) >> time_bits)
 
 void
-throttle_change_limit(ThrottleShared *shared, ThrottleReason reason, uint64 limit)
+throttle_change_limit(ThrottleShared * shared, ThrottleReason reason, uint64 limit)
 {
 	pg_atomic_uint64 *due = &shared->due[reason];
 	uint64		old = pg_atomic_read_u64(due);
@@ -337,7 +337,7 @@ nap(uint64 until)
  * PG_UINT64_MAX for replicas.
  */
 static uint64
-charge_bytes(ThrottleShared *shared, ThrottleReason reason, uint64 bytes)
+charge_bytes(ThrottleShared * shared, ThrottleReason reason, uint64 bytes)
 {
 	pg_atomic_uint64 *due = &shared->due[reason];
 	uint64		old = pg_atomic_read_u64(due);
@@ -363,7 +363,7 @@ charge_bytes(ThrottleShared *shared, ThrottleReason reason, uint64 bytes)
 
 /* True if this process must pause, after charge_bytes() returned 'due'. */
 static bool
-is_ahead(ThrottleShared *shared, ThrottleReason reason, uint64 due, char *lag)
+is_ahead(ThrottleShared * shared, ThrottleReason reason, uint64 due, char *lag)
 {
 	uint64		most = throttle_limit(shared, reason);
 
@@ -383,7 +383,7 @@ is_ahead(ThrottleShared *shared, ThrottleReason reason, uint64 due, char *lag)
  * team ends, too, so 'pausing' does not matter any more.
  */
 static void
-keep_limit(ThrottleShared *shared, ThrottleReason reason, uint64 bytes)
+keep_limit(ThrottleShared * shared, ThrottleReason reason, uint64 bytes)
 {
 	uint64		start = work_now();
 	uint64		due = charge_bytes(shared, reason, bytes);

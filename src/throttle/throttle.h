@@ -29,7 +29,7 @@ typedef enum ThrottleReason
 	THROTTLE_IO,
 	THROTTLE_REPLICAS,
 	NUM_THROTTLE_REASONS
-} ThrottleReason;
+}			ThrottleReason;
 
 /* Names of the limits, as arguments of ptsort_set_limits() */
 extern const char *const throttle_names[NUM_THROTTLE_REASONS];
@@ -46,14 +46,18 @@ typedef struct ThrottleShared
 	dsm_handle	handle;			/* of this segment */
 	/* bytes per second of all participants, or bytes of lag; 0: no limit */
 	pg_atomic_uint64 limits[NUM_THROTTLE_REASONS];
-	/* when the work so far is allowed, and changes of the limit: see throttle.c */
+
+	/*
+	 * when the work so far is allowed, and changes of the limit: see
+	 * throttle.c
+	 */
 	pg_atomic_uint64 due[NUM_THROTTLE_REASONS];
 	pg_atomic_uint32 pausing[NUM_THROTTLE_REASONS]; /* participants that pause */
 	pg_atomic_uint32 warned;	/* a participant warned of a long pause */
 	slock_t		mutex;			/* protects 'lag' */
 	char		lag[REPLICA_LAG_SIZE];	/* for which participants pause */
 	WorkShared	work;
-} ThrottleShared;
+}			ThrottleShared;
 
 /* GUCs */
 extern int	ptsort_max_wal_rate;	/* kB per second; 0: no limit */
@@ -79,11 +83,11 @@ extern dsm_segment *throttle_join(dsm_handle handle);
 #define THROTTLE_MARK		UINT64CONST(0x7054736f)
 
 /* throttle_change_limit sets a limit in any session. */
-extern void throttle_change_limit(ThrottleShared *shared, ThrottleReason reason,
-							  uint64 limit);
+extern void throttle_change_limit(ThrottleShared * shared, ThrottleReason reason,
+								  uint64 limit);
 
 static inline uint64
-throttle_limit(ThrottleShared *shared, ThrottleReason reason)
+throttle_limit(ThrottleShared * shared, ThrottleReason reason)
 {
 	return pg_atomic_read_u64(&shared->limits[reason]);
 }
@@ -94,9 +98,9 @@ throttle_limit(ThrottleShared *shared, ThrottleReason reason)
  */
 typedef struct Throttle
 {
-	ThrottleShared *shared;			/* NULL: no limits */
+	ThrottleShared *shared;		/* NULL: no limits */
 	bool		held;
-} Throttle;
+}			Throttle;
 extern Throttle ptsort_throttle;
 
 static inline void
