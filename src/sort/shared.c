@@ -25,6 +25,7 @@
  */
 #define CHECK_MS	1000
 
+/* Any process may read a slot that a participant filled and marked 'done'. */
 typedef struct SharedSlot
 {
 	bool		joined;			/* protected by mutex */
@@ -118,6 +119,7 @@ slice_row(int processes)
 Size
 shared_estimate(int processes)
 {
+	/* shared_slices comes first, because it checks the number of processes */
 	int			nslices = shared_slices(processes);
 	Size		slices = mul_size(mul_size(nslices + 1, slice_row(processes)),
 								  sizeof(int64));
