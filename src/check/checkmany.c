@@ -174,11 +174,13 @@ run_team(void *arg)
 		team_wait(team);
 		team_finish(team);
 	}
-	PG_FINALLY();
+	PG_CATCH();
 	{
 		take_results(self);
+		PG_RE_THROW();
 	}
 	PG_END_TRY();
+	take_results(self);
 	team_leave(team);
 }
 
