@@ -19,8 +19,7 @@
  *	 and keys of neighbours, and of parent and child, while it holds the locks
  *	 of all pages that the change concerns.  So a contradiction between P and Q
  *	 is a fault.  If P changed, the check repeats the comparison (checklinks.c).
- *	 If P changes each time, the check gives up and counts the comparison as
- *	 undecided.
+ *	 After CHECK_PATIENCE changes, it counts the comparison as undecided.
  * - A split moves tuples to a page to the right, which may be a page that the
  *	 check has read already.  So a check does not conclude from a page that it
  *	 did not find something elsewhere.
@@ -99,7 +98,6 @@ typedef struct CheckTree
 	BlockNumber rightmost[CHECK_MAX_LEVELS];
 } CheckTree;
 
-/* CheckColumn: how to find the next column of a tuple. */
 typedef struct CheckColumn
 {
 	int16		length;			/* attlen */
@@ -184,11 +182,8 @@ typedef struct CheckIndex
 
 /* Number of times to look before it is certain that something is wrong */
 #define CHECK_SURE		3
-
-/* After this number of changes of a page, its comparison is undecided */
 #define CHECK_PATIENCE	(32 * CHECK_SURE)
 
-/* check_found counts a fault. */
 extern void check_found(CheckIndex *self, CheckKind kind, BlockNumber block,
 						OffsetNumber offset, const char *format,...)
 			pg_attribute_printf(5, 6);
@@ -242,7 +237,6 @@ checkpage_opaque(const CheckPage *page)
 						   MAXALIGN(sizeof(BTPageOpaqueData)));
 }
 
-/* True if the page's tuples are in the tree. */
 static inline bool
 checkpage_is_live(const CheckPage *page)
 {
@@ -369,15 +363,12 @@ typedef struct CheckTarget
 	OwnerSwitch caller;
 } CheckTarget;
 
-/*
- * CheckUse: what a function reads.  An invalid or partitioned index has only a
- * definition.
- */
+/* CheckUse: what a function reads. */
 typedef enum CheckUse
 {
 	CHECK_USES_INDEX = false,	/* as CheckRequest.with_rows */
 	CHECK_USES_BOTH = true,
-	CHECK_USES_TABLE
+	CHECK_USES_TABLE			/* the index may have only a definition */
 } CheckUse;
 
 /*

@@ -50,7 +50,6 @@ find_on_leaf(CheckIndex *self, const CheckPage *target, bool *beyond)
 	return false;
 }
 
-/* Returns the child of self->here to which a target belongs. */
 static BlockNumber
 choose_child(CheckIndex *self, const CheckPage *target)
 {
@@ -213,7 +212,6 @@ confirm(CheckIndex *self, CheckSuspect *suspect, OffsetNumber offset)
 	check_found(self, CHECK_NO_ROW, block, offset, "%s", what);
 }
 
-/* Look for suspects among the entries at 'offset' of self->here. */
 static void
 look_at_tuple(CheckIndex *self, OffsetNumber offset)
 {

@@ -16,7 +16,6 @@
 #include "utils/memutils.h"
 #include "variant/variants.h"
 
-/* CheckPart: what one participant found. */
 typedef struct CheckPart
 {
 	CheckReport report;
@@ -31,7 +30,6 @@ typedef struct CheckShared
 	CheckPart	parts[FLEXIBLE_ARRAY_MEMBER];	/* by participant */
 } CheckShared;
 
-/* CheckInfo: what the workers must know. */
 typedef struct CheckInfo
 {
 	Oid			heap_id;
@@ -39,7 +37,6 @@ typedef struct CheckInfo
 	CheckRequest request;
 } CheckInfo;
 
-/* Checker: one process of a check. */
 typedef struct Checker
 {
 	Team		team;			/* must be first */
@@ -234,7 +231,7 @@ check_page(CheckIndex *self, BlockNumber block)
 	MemoryContextReset(self->scratch);
 }
 
-/* TeamKind.fill: check ranges of blocks until none is left. */
+/* TeamKind.fill */
 static void
 check_fill(Team *team)
 {
@@ -266,7 +263,7 @@ check_fill(Team *team)
 	checkread_end(check);
 }
 
-/* TeamKind.read: compare entries with rows, a slice at a time. */
+/* TeamKind.read */
 static void
 check_read(Team *team)
 {

@@ -112,11 +112,10 @@ follow(CheckIndex *self, BlockNumber block, uint32 level, OffsetNumber offset,
 		return false;
 	if (PageIsNew((Page) there->page))
 	{
-		*fault = (LinkFault)
-		{
-			CHECK_BAD_PAGE, block, 0, "the page is empty, but a link points to it",
-				InvalidBlockNumber
-		};
+		(void) broken(self, fault, 0, InvalidBlockNumber,
+					  "the page is empty, but a link points to it");
+		fault->kind = CHECK_BAD_PAGE;
+		fault->block = block;
 		return false;
 	}
 	(void) checkpage_tuples(self, there, ENDS, true);
@@ -179,7 +178,7 @@ is_leftmost_gone(CheckIndex *self, uint32 level)
 		!checkpage_is_live(self->there);
 }
 
-/* LinkTest: is the page at the edge of its level if it has no sibling? */
+/* LinkTest */
 static bool
 test_edges(CheckIndex *self, LinkFault *fault)
 {
@@ -208,7 +207,7 @@ test_edges(CheckIndex *self, LinkFault *fault)
 	return true;
 }
 
-/* LinkTest: does the right sibling follow? */
+/* LinkTest */
 static bool
 test_right(CheckIndex *self, LinkFault *fault)
 {
@@ -315,11 +314,10 @@ test_way(CheckIndex *self, BlockNumber target, OffsetNumber offset,
 	uint32		level = opaque->btpo_level;
 	bool		split = P_INCOMPLETE_SPLIT(opaque);
 	BlockNumber block = opaque->btpo_next;
+	BlockNumber next;
 
 	for (BlockNumber i = 0; i < self->tree->nblocks && block != target; i++)
 	{
-		BlockNumber next;
-
 		CHECK_FOR_INTERRUPTS();
 		if (!follow(self, block, level, offset, fault))
 			return fault->what == NULL;
@@ -462,16 +460,13 @@ read_metapage(CheckIndex *self, CheckTree *tree)
 	return NULL;
 }
 
-/* True if the metapage's root or fast root is a page of that level. */
 static bool
 is_root(CheckIndex *self, BlockNumber block, uint32 level)
 {
-	const CheckPage *page = self->there;
-
 	return checkread_has_block(self, block) &&
 		checkread_page(self, block, self->there) == NULL &&
-		checkpage_is_live(page) &&
-		checkpage_opaque(page)->btpo_level == level;
+		checkpage_is_live(self->there) &&
+		checkpage_opaque(self->there)->btpo_level == level;
 }
 
 static bool

@@ -23,7 +23,6 @@
 #include "util.h"
 #include "utils/memutils.h"
 
-/* ManyShared: what the participants share. */
 typedef struct ManyShared
 {
 	pg_atomic_uint32 next;		/* first slot that no participant took */
@@ -74,7 +73,7 @@ check_slot(CheckSlot *slot, const CheckRequest *request)
 	pg_atomic_write_u32(&slot->state, state);
 }
 
-/* TeamKind.fill: check the next index until none is left. */
+/* TeamKind.fill */
 static void
 many_fill(Team *team)
 {

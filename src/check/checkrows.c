@@ -290,7 +290,6 @@ is_excluded(CheckIndex *self, uint64 tid)
 	return excluded;
 }
 
-/* Report a row if the index has no entry for it. */
 static void
 find_entry(CheckIndex *self, uint64 tid)
 {

@@ -86,7 +86,6 @@ put_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	variant_put_index(self->sort, &place, values, isnull, true);
 }
 
-/* Put the visible rows of an index's table into the sort. */
 static void
 put_table(Search *self, Oid index_id)
 {
@@ -113,7 +112,6 @@ put_table(Search *self, Oid index_id)
 	checkone_close(&target);
 }
 
-/* Sort the visible rows of the table or of all its partitions. */
 static void
 sort_rows(Search *self, CheckTarget *target)
 {
@@ -159,7 +157,6 @@ find_row(const Search *self, ItemPointer tid)
 	return table->heap;
 }
 
-/* Add a row of the current group to the result. */
 static void
 put_duplicate(const Search *self, IndexTuple tuple)
 {
@@ -271,7 +268,6 @@ ptsort_duplicates(PG_FUNCTION_ARGS)
  * ptsort_wrong_rows()
  */
 
-/* RowRule: a constraint. */
 typedef struct RowRule
 {
 	char	   *name;			/* for the result */
@@ -314,7 +310,6 @@ add_domain(List *rules, Form_pg_attribute column)
 	return rules;
 }
 
-/* Returns the rules of a table, in the current memory context. */
 static List *
 find_rules(Relation table, EState *estate)
 {

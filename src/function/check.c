@@ -90,7 +90,6 @@ describe_faults(const CheckReport *report)
 	return make_array(texts, n);
 }
 
-/* CheckAll: the state of ptsort_check_indexes(). */
 typedef struct CheckAll
 {
 	ReturnSetInfo *result;
@@ -103,7 +102,6 @@ typedef struct CheckAll
 	CostSum		cost;			/* of builds of these indexes */
 } CheckAll;
 
-/* CheckPlan: the check of an index. */
 typedef struct CheckPlan
 {
 	const CheckAll *all;
@@ -262,7 +260,6 @@ put_row(CheckAll *all, CheckSlot *slot)
 						 nulls);
 }
 
-/* Check the indexes of the slots, and empty the slots. */
 static void
 check_slots(CheckAll *all)
 {
@@ -282,7 +279,6 @@ check_slots(CheckAll *all)
 	memset(&all->cost, 0, sizeof(CostSum));
 }
 
-/* Check an index, or add it to the slots. */
 static void
 check_next(CheckAll *all, Oid index_id)
 {

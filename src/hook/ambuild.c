@@ -36,15 +36,8 @@ ambuild_of_server(Relation rel)
 	if (rel->rd_rel->relkind != RELKIND_INDEX ||
 		RelationGetRelid(rel) < FirstNormalObjectId)
 		return NULL;
-	switch (rel->rd_rel->relam)
-	{
-		case BTREE_AM_OID:
-			return btbuild;
-		case GIST_AM_OID:
-			return gistbuild;
-		default:
-			return NULL;
-	}
+	return rel->rd_rel->relam == BTREE_AM_OID ? btbuild :
+		rel->rd_rel->relam == GIST_AM_OID ? gistbuild : NULL;
 }
 
 /* ptsort builds indexes of temporary and toast tables, too. */
@@ -174,7 +167,7 @@ is_repacked(Relation heap)
 	return OidIsValid(heap->rd_rel->relrewrite);
 }
 
-/* Returns the list of indexes of the table, or of the old table of a REPACK. */
+/* Returns the indexes of the table, or of the old table of a REPACK. */
 static List *
 original_indexes(Relation heap)
 {
@@ -230,11 +223,7 @@ may_share_scan(Relation heap, Relation index, const IndexInfo *indexInfo,
 		RelationGetNumberOfBlocks(heap) >= min_parallel_table_scan_size;
 }
 
-/*
- * True if the statement will build 'index_oid', one of original_indexes(),
- * after the current index.  If the statement rewrote the table, the server
- * knows which indexes are pending.
- */
+/* If the statement rewrote the table, the server knows the pending indexes. */
 static bool
 will_follow(Relation heap, Oid index_oid)
 {

@@ -147,14 +147,11 @@ cluster_xact(XactEvent event, void *arg)
 {
 	bool		commits = event == XACT_EVENT_PRE_COMMIT ||
 		event == XACT_EVENT_PRE_PREPARE;
+	char	   *name = commits && OidIsValid(redirected) ?
+		get_rel_name(redirected) : NULL;
 
-	if (commits && OidIsValid(redirected))
-	{
-		char	   *name = get_rel_name(redirected);
-
-		if (name != NULL)
-			say_leaving(name, "its relcache entry was rebuilt meanwhile");
-	}
+	if (name != NULL)
+		say_leaving(name, "its relcache entry was rebuilt meanwhile");
 	if (commits || event == XACT_EVENT_ABORT)
 		take_back();
 }

@@ -6,12 +6,9 @@
  * ptsort obeys the number in the statement, as the server obeys a table's
  * parallel_workers option.  The number in ptsort.parallel_workers, or from the
  * server's cost model, is only a limit.  Within the limit ptsort chooses the
- * number with which the build is fastest.
- *
- * The times come from the model of costs (cost.h), with the planner's estimates
- * of rows.  If one scan serves several indexes, the times of all builds count,
- * because each index has its own team to load it.  Waiting for a disk does not
- * count.
+ * number with which the build is fastest by the model of costs (cost.h), with
+ * the planner's estimates of rows.  If one scan serves several indexes, the
+ * times of all builds count, because each index has its own team to load it.
  *
  *-------------------------------------------------------------------------
  */
@@ -76,13 +73,12 @@ stored_nodes(Relation index, AttrNumber part)
 const char *
 planworkers_obstacle(Relation heap, Relation index)
 {
-	Query	   *query;
-
 	if (heap->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
 		return "a temporary table";
 	if (index != NULL)
 	{
-		query = makeNode(Query);
+		Query	   *query = makeNode(Query);
+
 		query->commandType = CMD_SELECT;
 		query->targetList =
 			list_make4(RelationGetIndexExpressions(index),

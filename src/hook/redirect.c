@@ -86,14 +86,6 @@ redirect_build_of(Oid index_oid)
 	}
 }
 
-/* Only CONCURRENTLY creates indexes that are not ready for inserts. */
-static bool
-is_concurrent(Relation index)
-{
-	return index->rd_index != NULL && !index->rd_index->indisready &&
-		index->rd_index->indrelid >= FirstNormalObjectId;
-}
-
 static void
 expect_build(Oid index_oid)
 {
@@ -120,7 +112,10 @@ redirect_new_index(Relation index)
 	if (index->rd_indam == NULL)
 		CommandCounterIncrement();
 	redirect_build(index);
-	if (is_concurrent(index) && utility_kind() != UTILITY_NONE)
+	/* only CONCURRENTLY creates indexes that are not ready for inserts */
+	if (index->rd_index != NULL && !index->rd_index->indisready &&
+		index->rd_index->indrelid >= FirstNormalObjectId &&
+		utility_kind() != UTILITY_NONE)
 		expect_build(RelationGetRelid(index));
 }
 
@@ -197,15 +192,9 @@ redirect_rebuild(Oid relid)
  * callback redirects its build.  The entry is closed until the server opens it;
  * if an invalidation arrives between, the server builds the index.
  *
- * Other sessions receive the reminders, too, and ignore them, because each
- * process has its own OID for reminders.  If other sessions with expected
- * builds answered a reminder, the reminders would multiply, and each session
- * would soon reach max_reminders.
- */
-
-/*
- * Returns the OID of this process's reminders.  No relation has an OID in this
- * range: catalogs have lower OIDs, and initdb assigns higher ones.
+ * Each process has its own OID for reminders.  If other sessions with expected
+ * builds answered a reminder, the reminders would multiply.  No relation has an
+ * OID in this range: catalogs have lower OIDs, and initdb assigns higher ones.
  */
 static Oid
 reminder_oid(void)

@@ -32,7 +32,6 @@
 #include "tcop/utility.h"
 #include "write/buildreport.h"
 
-/* ConstraintRequest: the request for a constraint's index in an ALTER TABLE. */
 typedef struct ConstraintRequest
 {
 	ConstrType	kind;			/* CONSTR_PRIMARY, _UNIQUE or _EXCLUSION */
@@ -142,7 +141,6 @@ constraint_columns(Constraint *constraint, char *column)
 	return columns;
 }
 
-/* Move a constraint's option into the context of the ALTER TABLE. */
 static void
 visit_constraint(Constraint *constraint, char *column, StmtContext *stmt)
 {
