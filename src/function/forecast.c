@@ -420,45 +420,37 @@ judge_rows(ForecastRow *rows, int n)
 	return space_verdict(needs);
 }
 
-/* Set a value to a number of bytes or rows; unless it is known, to null. */
-static void
-set_number(Datum *value, bool *isnull, double number, bool known)
-{
-	*value = Int64GetDatum((int64) number);
-	*isnull = !known;
-}
-
 static void
 put_row(ReturnSetInfo *result, const ForecastRow *row, const char *verdict)
 {
 	const Forecast *forecast = &row->forecast;
-	int64		available[] = {
-		space_free(row->directory), space_free(space_temporary()),
-		space_free("pg_wal")
-	};
-	Datum		values[14];
-	bool		isnull[lengthof(values)] = {false};
+	const char *name = row->item->name;
 	bool		known = row->known;
+	int64		index_free = space_free(row->directory);
+	int64		temp_free = space_free(space_temporary());
+	int64		wal_free = space_free("pg_wal");
+	Datum		values[] = {
+		name != NULL ? CStringGetTextDatum(name) : (Datum) 0,
+		CStringGetTextDatum(row->table_name),
+		Int64GetDatum((int64) forecast->rows),
+		Int64GetDatum((int64) forecast->file_bytes),
+		Int64GetDatum((int64) forecast->temp_bytes),
+		Int64GetDatum((int64) forecast->wal_bytes),
+		Int64GetDatum((int64) forecast->memory_bytes),
+		Int32GetDatum(row->participants),
+		CStringGetTextDatum(row->reason),
+		Float8GetDatum(Max(pt_round(forecast->seconds), 0.001)),
+		Int64GetDatum(index_free),
+		Int64GetDatum(temp_free),
+		Int64GetDatum(wal_free),
+		CStringGetTextDatum(verdict)
+	};
+	bool		isnull[lengthof(values)] = {
+		name == NULL, false, !known, !known && !OidIsValid(row->item->index_id),
+		!known, !known, !known, !known, false, !known,
+		index_free < 0, temp_free < 0, wal_free < 0, false
+	};
 
-	isnull[0] = row->item->name == NULL;
-	if (!isnull[0])
-		values[0] = CStringGetTextDatum(row->item->name);
-	values[1] = CStringGetTextDatum(row->table_name);
-	set_number(&values[2], &isnull[2], forecast->rows, known);
-	set_number(&values[3], &isnull[3], forecast->file_bytes,
-			   known || OidIsValid(row->item->index_id));
-	set_number(&values[4], &isnull[4], forecast->temp_bytes, known);
-	set_number(&values[5], &isnull[5], forecast->wal_bytes, known);
-	set_number(&values[6], &isnull[6], forecast->memory_bytes, known);
-	values[7] = Int32GetDatum(row->participants);
-	isnull[7] = !known;
-	values[8] = CStringGetTextDatum(row->reason);
-	values[9] = Float8GetDatum(Max(pt_round(forecast->seconds), 0.001));
-	isnull[9] = !known;
-	for (int i = 0; i < 3; i++)
-		set_number(&values[10 + i], &isnull[10 + i], available[i],
-				   available[i] >= 0);
-	values[13] = CStringGetTextDatum(verdict);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, isnull);
 }
 

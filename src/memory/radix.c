@@ -109,37 +109,22 @@ insertion_sort(uint64 *entries, int64 n, const int stride, int nkeys)
 		insertion_sort_of(entries, n, stride, 3);
 }
 
-/* Compares two neighbours by their words from 'word' on. */
-static pt_inline int
-compare_from(const uint64 *a, const uint64 *b, int word, int nkeys)
-{
-	return order_compare_words(a + word, b + word, nkeys - word);
-}
-
-/* True if the entries are in order.  Stops at the first misplaced entry. */
-static pt_inline bool
-is_sorted(const uint64 *entries, int64 n, const int stride, int word, int nkeys)
-{
-	for (int64 i = 1; i < n; i++)
-	{
-		if (compare_from(entries + i * stride, entries + (i - 1) * stride,
-						 word, nkeys) < 0)
-			return false;
-	}
-	return true;
-}
-
 /*
- * True if the entries are in strictly descending order.  Reversing equal
- * entries would not be stable.
+ * True if the words from 'word' on are in order or, with 'reversed', in strictly
+ * descending order: reversing equal entries would not be stable.  Stops at the
+ * first misplaced entry.
  */
 static pt_inline bool
-is_reversed(const uint64 *entries, int64 n, const int stride, int nkeys)
+is_sorted(const uint64 *entries, int64 n, const int stride, int word,
+		  int nkeys, const bool reversed)
 {
 	for (int64 i = 1; i < n; i++)
 	{
-		if (compare_from(entries + i * stride, entries + (i - 1) * stride,
-						 0, nkeys) >= 0)
+		const uint64 *entry = entries + i * stride + word;
+		int			cmp = order_compare_words(entry, entry - stride,
+											  nkeys - word);
+
+		if (reversed ? cmp >= 0 : cmp < 0)
 			return false;
 	}
 	return true;
@@ -209,13 +194,6 @@ scatter(const uint64 *source, uint64 *target, int64 n, const int stride,
 	}
 }
 
-/* Returns the number of bits of a digit for n entries: fewer if n is small. */
-static pt_inline int
-digit_bits(int64 n)
-{
-	return Min(DIGIT_BITS, Max(4, pg_leftmost_one_pos64((uint64) n)));
-}
-
 static void sort_level(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 					   int stride, int word, bool want_other);
 
@@ -279,7 +257,7 @@ find_buckets(const uint64 *entries, int64 n, const int stride, int word,
 		if (differing != 0)
 			break;
 		/* entries that share a word are often in order by the next words */
-		if (is_sorted(entries, n, stride, word + 1, nkeys))
+		if (is_sorted(entries, n, stride, word + 1, nkeys, false))
 			return false;
 	}
 	set_digit(digit, word, differing, max_bits);
@@ -339,13 +317,14 @@ sort_level_of(RadixSort *sort, uint64 *entries, uint64 *other, int64 n,
 {
 	int64	   *ends = sort->counters;
 	int64		start = 0;
+	int			max_bits = Max(4, pg_leftmost_one_pos64((uint64) n));
 	Digit		digit;
 
 	if (n <= INSERTION_LIMIT)
 		insertion_sort(entries, n, stride, sort->nkeys);
 	if (n <= INSERTION_LIMIT ||
 		!find_buckets(entries, n, stride, word, sort->nkeys,
-					  digit_bits(n), &digit, ends))
+					  Min(DIGIT_BITS, max_bits), &digit, ends))
 	{
 		if (want_other)
 			memcpy(other, entries, n * stride * sizeof(uint64));
@@ -403,9 +382,9 @@ radix_sort(uint64 *entries, int64 n, int stride, int nkeys, uint64 *scratch)
 {
 	RadixSort	sort = {.nkeys = nkeys};
 
-	if (n < 2 || is_sorted(entries, n, stride, 0, nkeys))
+	if (n < 2 || is_sorted(entries, n, stride, 0, nkeys, false))
 		return;
-	if (is_reversed(entries, n, stride, nkeys))
+	if (is_sorted(entries, n, stride, 0, nkeys, true))
 		reverse(entries, n, stride);
 	else if (n <= RADIX_FEW_ENTRIES && stride == 2)
 		insertion_sort(entries, n, 2, nkeys);

@@ -14,8 +14,7 @@
  * next one.  If WAL files do not fit, ptsort waits for a checkpoint, which
  * renames or removes old files; a slower build might have met one in time.  It
  * does so wal_tries times, a second apart, because files may wait for the
- * archiver.  If that does not help, the statement ends.  Otherwise, the
- * participant is not short again before it needs another WAL file.
+ * archiver.
  *
  *-------------------------------------------------------------------------
  */
@@ -273,7 +272,7 @@ warn_early(SpaceLook *found, int64 left)
 		return;
 	PrepareTempTablespaces();	/* workers did not */
 	if ((TempTablespacesAreSet() && GetTempTablespaces(tablespaces, 2) > 1) ||
-		!work_is_first_warning())
+		pg_atomic_fetch_add_u32(&ptsort_work.shared->warnings, 1) != 0)
 		return;
 	found->bytes = (int64) runs.to_come;
 	report_temporary(WARNING, found,

@@ -178,13 +178,6 @@ work_forecast_runs(WorkRuns *runs)
 		runs->written;
 }
 
-bool
-work_is_first_warning(void)
-{
-	return pg_atomic_fetch_add_u32(&ptsort_work.shared->warnings, 1) == 0;
-}
-
-
 void
 work_enter(WorkPhase phase)
 {

@@ -123,7 +123,6 @@ extern void work_init(WorkShared *shared, const WorkAbout *about);
 extern void work_follow(WorkShared *shared);
 extern void work_forget(void);
 
-/* work_publish adds this process's new counts to the shared counts. */
 extern void work_publish(void);
 
 /* work_scanned returns which part of the table is scanned; 0: unknown. */
@@ -148,9 +147,6 @@ typedef struct WorkRuns
 } WorkRuns;
 
 extern void work_forecast_runs(WorkRuns *runs);
-
-/* True for the first participant that calls work_is_first_warning. */
-extern bool work_is_first_warning(void);
 
 /* Leader: work_enter begins a phase, unless it is the present one. */
 extern void work_enter(WorkPhase phase);

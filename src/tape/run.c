@@ -16,7 +16,6 @@
 
 #include "debug.h"
 #include "port/pg_bitutils.h"
-#include "port/pg_bswap.h"
 #include "tape/run.h"
 #include "util.h"
 
