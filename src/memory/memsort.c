@@ -40,17 +40,18 @@
 #define MIN_CHUNK		(32 * 1024)
 
 /*
- * Maximum size of a chunk, except of a chunk for a single tuple.  A larger
- * array of entries gets large pages.
+ * Maximum size of a chunk, except of a chunk for a single tuple.  An array or
+ * chunk of at least this size gets large pages.
  */
 #define MUCH_MEMORY		(4 * 1024 * 1024)
 
 /*
- * Ask for large pages for the array of entries: the kernel clears a large page
- * faster than the same memory in small pages, and the radix sort writes all
- * over the array.  The advice includes the pages at both ends, because a block
- * with a mapping of its own must remain one mapping; otherwise the C library
- * would grow the block by copying instead of remapping.
+ * Ask for large pages: the kernel clears a large page faster than the same
+ * memory in small pages, the radix sort writes all over the array of entries,
+ * and the caller reads sorted tuples all over the chunks.  The advice includes
+ * the pages at both ends, because a block with a mapping of its own must remain
+ * one mapping; otherwise the C library would grow the block by copying instead
+ * of remapping.
  */
 static void
 want_large_pages(void *start, Size size)
@@ -189,6 +190,7 @@ add_chunk(MemSort *ms, Size size)
 	}
 	chunk = &ms->chunks[ms->nchunks];
 	chunk->start = MemoryContextAllocHuge(ms->context, size);
+	want_large_pages(chunk->start, size);
 	chunk->size = size;
 	ms->nchunks++;
 	ms->chunk_bytes += size;

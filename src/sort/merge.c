@@ -42,6 +42,12 @@ struct Merge
 
 	bool		spot_checks;	/* a collation's tables made the words */
 	int			until_spot;		/* winners until the next spot check */
+
+	/* for repeated tuples */
+	bool		keys_repeat;	/* tuples compared equal in the last matches */
+	char	   *last;			/* copy of the last tuple returned */
+	uint64		last_words[PTSORT_MAX_WORDS];
+	Size		last_room;
 };
 
 /* True if run a's tuple comes before run b's.  The first words are equal. */
@@ -59,6 +65,8 @@ tie_is_before(Merge *merge, int a, int b)
 							  right->words, right->tuple);
 	if (cmp != 0)
 		return cmp < 0;
+	merge->keys_repeat = !merge->order->inline_image;
+
 	/* runs are in the input order of their tuples: see order.h */
 	return a < b;
 }
@@ -159,8 +167,26 @@ merge_restart(Merge *merge, const int64 *from, const int64 *to)
 {
 	merge->until_spot = TEXT_SPOT_EVERY;
 	merge->started = false;
+	merge->keys_repeat = false;
 	for (int i = 0; i < merge->nruns; i++)
 		run_limit(&merge->readers[i], from[i], to[i]);
+}
+
+/* Copy the current tuple of a run, to compare the next tuple with the copy. */
+static void
+keep_last(Merge *merge, int run)
+{
+	RunReader  *reader = &merge->readers[run];
+
+	if (reader->size > merge->last_room)
+	{
+		if (merge->last)
+			pfree(merge->last);
+		merge->last_room = reader->size;
+		merge->last = palloc_extended(merge->last_room, MCXT_ALLOC_HUGE);
+	}
+	memcpy(merge->last, reader->tuple, reader->size);
+	memcpy(merge->last_words, reader->words, merge->nwords * sizeof(uint64));
 }
 
 /* Returns the node that comes right after the winner, or NULL if none does. */
@@ -198,30 +224,67 @@ check_winner(Merge *merge)
 		merge->tree[0].run = -1;
 }
 
+/*
+ * True if a node's tuple and the tuple that keep_last() copied compare equal:
+ * by keys in a stable sort, otherwise also by bytes.
+ */
+static bool
+repeats_last(Merge *merge, const MergeNode *node)
+{
+	const RunReader *reader;
+
+	if (node->run < 0)
+		return false;
+	reader = &merge->readers[node->run];
+	return order_compare_words(merge->last_words, reader->words,
+							   merge->nwords) == 0 &&
+		order_compare_equal(merge->order, merge->last_words, merge->last,
+							reader->words, reader->tuple) == 0;
+}
+
+/*
+ * Move to the next tuple.  If the next tuple of the winner's run compares
+ * equal to the winner, that run wins again: earlier runs have only greater
+ * tuples, because earlier runs win ties.  While tuples repeat, tree_next first
+ * tests for this case, by one comparison instead of one for each match.
+ */
+static void
+tree_next(Merge *merge)
+{
+	int			run = merge->tree[0].run;
+	MergeNode	next;
+
+	if (merge->keys_repeat)
+		keep_last(merge, run);
+	(void) run_next(&merge->readers[run]);
+	next = node_of(merge, run);
+	if (merge->keys_repeat && repeats_last(merge, &next))
+	{
+		merge->tree[0] = next;
+		return;
+	}
+	merge->keys_repeat = false;
+	merge->tree[0] = replay(merge, run, next, is_before);
+	if (merge->spot_checks && --merge->until_spot == 0)
+		check_winner(merge);
+}
+
 RunReader *
 merge_next(Merge *merge)
 {
-	int			run = merge->tree[0].run;
-
 	if (merge->nruns == 0)
 		return NULL;
 	if (unlikely(!merge->started))
 	{
 		fault_point("merge: begin");
 		merge->started = true;
-		for (run = 0; run < merge->nruns; run++)
+		for (int run = 0; run < merge->nruns; run++)
 			(void) run_next(&merge->readers[run]);
 		merge->tree[0] = tournament_play(merge->tree, merge->nruns, 1, merge);
 	}
-	else if (run >= 0)
-	{
-		(void) run_next(&merge->readers[run]);
-		merge->tree[0] = replay(merge, run, node_of(merge, run), is_before);
-		if (merge->spot_checks && --merge->until_spot == 0)
-			check_winner(merge);
-	}
-	run = merge->tree[0].run;
-	return run < 0 ? NULL : &merge->readers[run];
+	else if (merge->tree[0].run >= 0)
+		tree_next(merge);
+	return merge->tree[0].run < 0 ? NULL : &merge->readers[merge->tree[0].run];
 }
 
 /* Like is_before, for nodes with inline images and equal first words. */
@@ -298,6 +361,8 @@ merge_next_entries(Merge *merge, uint64 *entries, int max)
 void
 merge_free(Merge *merge)
 {
+	if (merge->last)
+		pfree(merge->last);
 	for (int i = 0; i < merge->nruns; i++)
 		run_end_read(&merge->readers[i]);
 	pfree(merge->readers);
