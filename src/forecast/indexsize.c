@@ -3,10 +3,10 @@
  * indexsize.c
  *	  Forecasts the pages of an index from the sorted entries of a sample.
  *
- * Btree.  The sample's tuples have the sizes of the index's tuples.  From the number
- * and the mean size of the items on leaves follow the leaves, by the rules of
- * btpage.c (has_room).  Tuples of upper levels count as large as those of the
- * sample, although some are truncated.
+ * Btree.  The sample's tuples have the sizes of the index's tuples.  From the
+ * number and the mean size of the items on leaves follow the leaves, by the
+ * rules of btpage.c (has_room).  Tuples of upper levels count as large as those
+ * of the sample, although some are truncated.
  *
  * If the index is deduplicated, the size of its posting lists depends on how
  * many rows share each key.  A single mean would not suffice: the posting lists

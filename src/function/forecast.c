@@ -16,9 +16,9 @@
  * special about the keys.  For reading from disk and for GiST's picksplit, the
  * sample's times count.
  *
- * Verdict.  The sum of all builds decides it, so it is the same in each row: new
- * files and WAL remain until the statement ends, and builds that share a scan
- * have temporary files at the same time.
+ * Verdict.  The sum of all builds decides it, so it is the same in each row:
+ * new files and WAL remain until the statement ends, and builds that share a
+ * scan have temporary files at the same time.
  *
  *-------------------------------------------------------------------------
  */

@@ -32,10 +32,10 @@ extern PGDLLEXPORT Datum ptsort_set_limits(PG_FUNCTION_ARGS);
  */
 
 /* Visit: a function that must not attach or detach the leader's segment. */
-typedef void (*Visit) (const PgBackendStatus *leader, ThrottleShared * shared,
+typedef void (*Visit) (const PgBackendStatus *leader, ThrottleShared *shared,
 					   void *arg);
 
-/* Call a function for each process of the server that leads visible work now. */
+/* Call a function for each process that leads visible work now. */
 static void
 visit_all(Visit visit, void *arg)
 {
@@ -133,7 +133,7 @@ phase_name(const WorkState *state)
  * NULL.
  */
 static const char *
-waiting_for(ThrottleShared * shared)
+waiting_for(ThrottleShared *shared)
 {
 	for (int i = 0; i < NUM_THROTTLE_REASONS; i++)
 	{
@@ -166,7 +166,7 @@ add_reported_blocks(WorkState *state, const PgBackendStatus *leader)
 }
 
 static void
-add_details(Row *row, const PgBackendStatus *leader, ThrottleShared * shared)
+add_details(Row *row, const PgBackendStatus *leader, ThrottleShared *shared)
 {
 	WorkState	state;
 	LeftForecast forecast;
@@ -199,7 +199,7 @@ add_details(Row *row, const PgBackendStatus *leader, ThrottleShared * shared)
 
 /* Visit: add a row for a build or copy. */
 static void
-add_row(const PgBackendStatus *leader, ThrottleShared * shared, void *arg)
+add_row(const PgBackendStatus *leader, ThrottleShared *shared, void *arg)
 {
 	ReturnSetInfo *result = arg;
 	Row			row = {0};
@@ -241,7 +241,7 @@ typedef struct Change
 
 /* Visit: change limits if the role has the rights of the leader's. */
 static void
-change_limits(const PgBackendStatus *status, ThrottleShared * shared, void *arg)
+change_limits(const PgBackendStatus *status, ThrottleShared *shared, void *arg)
 {
 	Change	   *change = arg;
 

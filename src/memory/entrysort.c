@@ -5,8 +5,8 @@
  *
  * radix.c sorts the entries by their words; then each group of entries with
  * equal words is sorted by images.  Tuples of a group often have long common
- * prefixes (paths, URLs), and a comparison sort would read each of the scattered
- * images many times.  If byte strings decide the order, one pass over
+ * prefixes (paths, URLs), and a comparison sort would read each of the
+ * scattered images many times.  If byte strings decide the order, one pass over
  * the strings finds the length of their common prefix.  A second pass replaces
  * the word of each entry by the next 8 bytes of its string, and the radix sort
  * orders the entries by this word.  If words are still equal in a group,

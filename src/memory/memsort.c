@@ -10,8 +10,8 @@
  * memsort_reserve returns NULL and the caller writes a run.
  *
  * The budget here is the memory that the rest of the sort (sort_other_memory)
- * leaves for entries.  The scratch of the radix sort is as large as the entries,
- * and follows them in the same array.
+ * leaves for entries.  The scratch of the radix sort is as large as the
+ * entries, and follows them in the same array.
  *
  * memsort fills chunks strictly in the order of their list, so the places of
  * tuples show the order in which the caller put the tuples.

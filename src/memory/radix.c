@@ -110,9 +110,9 @@ insertion_sort(uint64 *entries, int64 n, const int stride, int nkeys)
 }
 
 /*
- * True if the words from 'word' on are in order or, with 'reversed', in strictly
- * descending order: reversing equal entries would not be stable.  Stops at the
- * first misplaced entry.
+ * True if the words from 'word' on are in order or, with 'reversed', in
+ * strictly descending order: reversing equal entries would not be stable.
+ * Stops at the first misplaced entry.
  */
 static pt_inline bool
 is_sorted(const uint64 *entries, int64 n, const int stride, int word,

@@ -5,8 +5,8 @@
  *
  * The leader describes the work before other sessions can find it.  Each
  * participant counts in its own memory, and work_publish() adds what is new to
- * the counts that all share.  throttle_point() calls it, about once for each batch
- * of pages or write of a temporary file.
+ * the counts that all share.  throttle_point() calls it, about once for each
+ * batch of pages or write of a temporary file.
  *
  *-------------------------------------------------------------------------
  */

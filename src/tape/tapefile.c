@@ -6,10 +6,10 @@
  * The server's BufFile reads and writes one block at a time, through a buffer
  * of its own.  This buffer costs an extra copy, and the kernel is slower at
  * writing new pages in small pieces.  TapeFile therefore uses fd.c and
- * fileset.c, the layer below BufFile, with BufFile's rules for file size (1 GB),
- * temp_tablespaces, temp_file_limit, logging, and statistics.  All files belong
- * to the resource owner of the first file, so that an error removes all files
- * together.
+ * fileset.c, the layer below BufFile, with BufFile's rules for file size (1
+ * GB), temp_tablespaces, temp_file_limit, logging, and statistics.  All files
+ * belong to the resource owner of the first file, so that an error removes all
+ * files together.
  *
  *-------------------------------------------------------------------------
  */

@@ -183,7 +183,8 @@ heapread_begin(HeapScanDesc scan, int shares, bool skips)
 		Max(scan->rs_nblocks / shares, 1) : InvalidBlockNumber;
 	reader->buffer = InvalidBuffer;
 	/* the stream has pins on the next pages, also during a pause */
-	reader->streams = PT_HEAP_SCAN_HAS_STREAM && !throttle_is_limited() && !skips;
+	reader->streams = PT_HEAP_SCAN_HAS_STREAM && !skips &&
+		!throttle_is_limited();
 	reader->copying = (scan->rs_strategy != NULL || skips) &&
 		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
 	reader->skips = skips && reader->copying;

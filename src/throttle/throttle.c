@@ -59,9 +59,9 @@ static uint64 counted[NUM_THROTTLE_REASONS];
 /*
  * Returns true if the server streams to a replica that reported its place, and
  * sets *place, the process that streams, and whether the replica is physical.
- * The place is the end of what a replica replayed.  A program that only receives
- * WAL, such as pg_receivewal, replays nothing: its place is the end of what it
- * flushed or, if it flushes nothing, of what it wrote.
+ * The place is the end of what a replica replayed.  A program that only
+ * receives WAL, such as pg_receivewal, replays nothing: its place is the end of
+ * what it flushed or, if it flushes nothing, of what it wrote.
  */
 static bool
 find_place(WalSnd *sender, XLogRecPtr *place, int *pid, bool *physical)
@@ -117,11 +117,11 @@ is_named(List *names, List **missing, int pid)
 }
 
 /*
- * True if no replica that counts is more than 'most' bytes behind the end of the
- * WAL.  With ptsort.lag_replicas, the replicas of these names count, physical
- * and logical ones, and a replica that is not connected is too far behind;
- * otherwise all connected physical replicas count.  If the result is false,
- * 'lag' says which replica is behind.
+ * True if no replica that counts is more than 'most' bytes behind the end of
+ * the WAL.  With ptsort.lag_replicas, the replicas of these names count,
+ * physical and logical ones, and a replica that is not connected is too far
+ * behind; otherwise all connected physical replicas count.  If the result is
+ * false, 'lag' says which replica is behind.
  */
 static bool
 replicas_are_within(uint64 most, char *lag)
@@ -215,7 +215,7 @@ follow(dsm_segment *segment)
 
 /* Leader: publish the segment, also after nested work reset the report. */
 static void
-publish(const ThrottleShared * shared)
+publish(const ThrottleShared *shared)
 {
 	if (shared->pid == MyProcPid)
 		pgstat_progress_update_param(THROTTLE_PARAM, (int64)
@@ -224,7 +224,7 @@ publish(const ThrottleShared * shared)
 
 /* Warn, once for the work.  The leader also logs a worker's message. */
 static void
-warn(ThrottleShared * shared, ThrottleReason reason, const char *lag)
+warn(ThrottleShared *shared, ThrottleReason reason, const char *lag)
 {
 	bool		pass_on = IsParallelWorker() && client_min_messages <= WARNING;
 
@@ -253,7 +253,8 @@ throttle_begin(const WorkAbout *about)
 
 	if (about == NULL || !IsUnderPostmaster || ptsort_throttle.shared != NULL)
 		return NULL;
-	segment = dsm_create(sizeof(ThrottleShared), DSM_CREATE_NULL_IF_MAXSEGMENTS);
+	segment = dsm_create(sizeof(ThrottleShared),
+						 DSM_CREATE_NULL_IF_MAXSEGMENTS);
 	if (segment == NULL)
 		return NULL;
 	shared = dsm_segment_address(segment);
@@ -303,7 +304,8 @@ static const int time_bits = 52;
 #define CHANGES_OF(due)	((due) >> time_bits)
 
 void
-throttle_change_limit(ThrottleShared * shared, ThrottleReason reason, uint64 limit)
+throttle_change_limit(ThrottleShared *shared, ThrottleReason reason,
+					  uint64 limit)
 {
 	pg_atomic_uint64 *due = &shared->due[reason];
 	uint64		old = pg_atomic_read_u64(due);
@@ -337,7 +339,7 @@ nap(uint64 until)
  * PG_UINT64_MAX for replicas.
  */
 static uint64
-charge_bytes(ThrottleShared * shared, ThrottleReason reason, uint64 bytes)
+charge_bytes(ThrottleShared *shared, ThrottleReason reason, uint64 bytes)
 {
 	pg_atomic_uint64 *due = &shared->due[reason];
 	uint64		old = pg_atomic_read_u64(due);
@@ -363,7 +365,7 @@ charge_bytes(ThrottleShared * shared, ThrottleReason reason, uint64 bytes)
 
 /* True if this process must pause, after charge_bytes() returned 'due'. */
 static bool
-is_ahead(ThrottleShared * shared, ThrottleReason reason, uint64 due, char *lag)
+is_ahead(ThrottleShared *shared, ThrottleReason reason, uint64 due, char *lag)
 {
 	uint64		most = throttle_limit(shared, reason);
 
@@ -383,7 +385,7 @@ is_ahead(ThrottleShared * shared, ThrottleReason reason, uint64 due, char *lag)
  * team ends, too, so 'pausing' does not matter any more.
  */
 static void
-keep_limit(ThrottleShared * shared, ThrottleReason reason, uint64 bytes)
+keep_limit(ThrottleShared *shared, ThrottleReason reason, uint64 bytes)
 {
 	uint64		start = work_now();
 	uint64		due = charge_bytes(shared, reason, bytes);

@@ -29,7 +29,7 @@ typedef enum ThrottleReason
 	THROTTLE_IO,
 	THROTTLE_REPLICAS,
 	NUM_THROTTLE_REASONS
-}			ThrottleReason;
+} ThrottleReason;
 
 /* Names of the limits, as arguments of ptsort_set_limits() */
 extern const char *const throttle_names[NUM_THROTTLE_REASONS];
@@ -52,12 +52,13 @@ typedef struct ThrottleShared
 	 * throttle.c
 	 */
 	pg_atomic_uint64 due[NUM_THROTTLE_REASONS];
-	pg_atomic_uint32 pausing[NUM_THROTTLE_REASONS]; /* participants that pause */
+	/* participants that pause */
+	pg_atomic_uint32 pausing[NUM_THROTTLE_REASONS];
 	pg_atomic_uint32 warned;	/* a participant warned of a long pause */
 	slock_t		mutex;			/* protects 'lag' */
 	char		lag[REPLICA_LAG_SIZE];	/* for which participants pause */
 	WorkShared	work;
-}			ThrottleShared;
+} ThrottleShared;
 
 /* GUCs */
 extern int	ptsort_max_wal_rate;	/* kB per second; 0: no limit */
@@ -83,11 +84,11 @@ extern dsm_segment *throttle_join(dsm_handle handle);
 #define THROTTLE_MARK		UINT64CONST(0x7054736f)
 
 /* throttle_change_limit sets a limit in any session. */
-extern void throttle_change_limit(ThrottleShared * shared, ThrottleReason reason,
+extern void throttle_change_limit(ThrottleShared *shared, ThrottleReason reason,
 								  uint64 limit);
 
 static inline uint64
-throttle_limit(ThrottleShared * shared, ThrottleReason reason)
+throttle_limit(ThrottleShared *shared, ThrottleReason reason)
 {
 	return pg_atomic_read_u64(&shared->limits[reason]);
 }
@@ -100,7 +101,7 @@ typedef struct Throttle
 {
 	ThrottleShared *shared;		/* NULL: no limits */
 	bool		held;
-}			Throttle;
+} Throttle;
 extern Throttle ptsort_throttle;
 
 static inline void
@@ -125,8 +126,8 @@ extern bool throttle_is_limited(void);
 extern void throttle_pause(void);
 
 /*
- * throttle_point publishes this process's counts (work.h), and pauses if the team
- * is ahead of its limits; see above.
+ * throttle_point publishes this process's counts (work.h), and pauses if the
+ * team is ahead of its limits; see above.
  */
 static inline void
 throttle_point(void)
