@@ -106,8 +106,8 @@ typedef struct CheckColumn
 } CheckColumn;
 
 /*
- * CheckPage: a copy of a page and, after checkpage_tuples(), its tuples: NULL if
- * they are damaged.  The value of key column c of the tuple at 'offset' is
+ * CheckPage: a copy of a page and, after checkpage_tuples(), its tuples: NULL
+ * if they are damaged.  The value of key column c of the tuple at 'offset' is
  * values[offset * nkeys + c].  The page's memory is larger than a page, so that
  * functions of data types that trust a damaged value read this memory, not
  * another object's.
@@ -190,9 +190,9 @@ extern void check_found(CheckIndex *self, CheckKind kind, BlockNumber block,
 
 /*
  * check_guard calls a function, in the memory context self->scratch.  An error
- * while self->catching is set is a finding about the page self->here: a function
- * of a data type did not accept a damaged value.  Such an error leaves nothing
- * to clean up.  check_guard raises all other errors again.
+ * while self->catching is set is a finding about the page self->here: a
+ * function of a data type did not accept a damaged value.  Such an error leaves
+ * nothing to clean up.  check_guard raises all other errors again.
  */
 typedef void (*CheckStep) (CheckIndex *self);
 extern void check_guard(CheckIndex *self, CheckStep step);
@@ -201,8 +201,8 @@ extern void check_guard(CheckIndex *self, CheckStep step);
  * checkread.c: checkread_page copies a block.  It returns NULL, or text that
  * says why the page is not readable.  checkread_ahead reads n blocks ahead, at
  * most PAGEREAD_MOST, with few system calls.  After that, checkread_next is
- * faster than checkread_page.  Its copy may be as old as checkread_ahead's call,
- * and lasts until the next such call.
+ * faster than checkread_page.  Its copy may be as old as checkread_ahead's
+ * call, and lasts until the next such call.
  *
  * checkread_table returns false if a block of the table is damaged, so that its
  * rows are unknown.  checkread_damaged reports it.  checkread_end closes files.
@@ -268,16 +268,16 @@ checkpage_first(const CheckPage *page)
 }
 
 /*
- * checkorder.c: check_compare orders two tuples: <0, 0 or >0.  Truncated columns
- * are smaller than all values.  Tuples with equal keys are in the order of their
- * heap TIDs: that of a posting list is its first or, for 'a', its last.  If
- * 'full' is false, collations' tables compare text.  check_is_sorted returns
- * true if the tuples are in order; if 'strictly' is true, they must not be
- * equal.
+ * checkorder.c: check_compare orders two tuples: <0, 0 or >0.  Truncated
+ * columns are smaller than all values.  Tuples with equal keys are in the order
+ * of their heap TIDs: that of a posting list is its first or, for 'a', its
+ * last.  If 'full' is false, collations' tables compare text.  check_is_sorted
+ * returns true if the tuples are in order; if 'strictly' is true, they must not
+ * be equal.
  *
- * checkorder_page checks the order of the tuples of self->here, and sets 'same'.
- * checkunique_page looks for rows with equal keys in self->here, a leaf page of
- * a unique index, and in the leaves to its right.
+ * checkorder_page checks the order of the tuples of self->here, and sets
+ * 'same'.  checkunique_page looks for rows with equal keys in self->here, a leaf
+ * page of a unique index, and in the leaves to its right.
  */
 extern int	check_compare(CheckIndex *self, const CheckPage *a, int i,
 						  const CheckPage *b, int j, bool full);

@@ -44,7 +44,8 @@ find_on_leaf(CheckIndex *self, const CheckPage *target, bool *beyond)
 		if (check_compare(self, target, TARGET, page, i, true) < 0)
 			*beyond = false;
 		if (self->same_keys && has_tid(page->tuples[i], tid) &&
-			checkrows_hash(self, page->tuples[i]) == checkrows_hash(self, tuple))
+			checkrows_hash(self, tuple) ==
+			checkrows_hash(self, page->tuples[i]))
 			return true;
 	}
 	return false;
@@ -164,7 +165,8 @@ has_entry(CheckIndex *self, const CheckPage *page,
 
 /*
  * True if the entry on self->here, which is there before and after the function
- * looks at the table, has no line pointer.  False if the page changes each time.
+ * looks at the table, has no line pointer.  False if the page changes each
+ * time.
  */
 static bool
 has_no_row(CheckIndex *self, const CheckSuspect *suspect)

@@ -112,9 +112,9 @@ describe_columns(TupleDesc desc)
 
 /*
  * Prepare this process's check of an open index, and point it to its part of
- * the shared memory.  The leader calls this function before the launch, again if
- * no worker starts, because the shared memory is then another, and again in its
- * phase of filling.
+ * the shared memory.  The leader calls this function before the launch, again
+ * if no worker starts, because the shared memory is then another, and again in
+ * its phase of filling.
  */
 static void
 begin_check(Checker *self)

@@ -93,8 +93,8 @@ compare(CheckIndex *self, LinkTest test)
 }
 
 /*
- * Read a page to which self->here links, and its first tuples.  Returns false if
- * the page cannot be linked, or with fault->what NULL if it is not readable,
+ * Read a page to which self->here links, and its first tuples.  Returns false
+ * if the page cannot be linked, or with fault->what NULL if it is not readable,
  * which the participant that checks it reports.
  */
 static bool
@@ -279,8 +279,8 @@ is_same_pivot(const CheckIndex *self, IndexTuple a, IndexTuple b)
 }
 
 /*
- * Compare the high key of self->there, the last page before the next child, with
- * the next child's key; 'key' is its offset number.
+ * Compare the high key of self->there, the last page before the next child,
+ * with the next child's key; 'key' is its offset number.
  */
 static bool
 test_high_key(CheckIndex *self, OffsetNumber key, LinkFault *fault)

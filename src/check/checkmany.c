@@ -9,11 +9,11 @@
  * largest index first, and limits the number of slots, because they are in the
  * team's segment.
  *
- * There are no subtransactions in parallel mode, so an error ends the team.  The
- * leader begins each team in a subtransaction, which it rolls back, and keeps
- * the results of the checks that are done.  One of the checks that were running
- * caused the error: the leader repeats each of these alone, in a subtransaction
- * of its own.  Then a new team checks the indexes that are left.
+ * There are no subtransactions in parallel mode, so an error ends the team.
+ * The leader begins each team in a subtransaction, which it rolls back, and
+ * keeps the results of the checks that are done.  One of the checks that were
+ * running caused the error: the leader repeats each of these alone, in a
+ * subtransaction of its own.  Then a new team checks the indexes that are left.
  *
  *-------------------------------------------------------------------------
  */

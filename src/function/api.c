@@ -74,8 +74,8 @@ functions_in(uint32 size)
 }
 
 /*
- * See PtSortGetApi in ptsort.h.  A release that keeps the interface version only
- * appends functions to the table, so a smaller table is a prefix of it.
+ * See PtSortGetApi in ptsort.h.  A release that keeps the interface version
+ * only appends functions to the table, so a smaller table is a prefix of it.
  */
 const PtSortApi *
 ptsort_get_api(uint32 version, uint32 size)

@@ -453,8 +453,9 @@ ptsort_wrong_rows(PG_FUNCTION_ARGS)
 						   get_rel_name(leaf));
 		checkmany_slot(&slot, leaf);
 		if (!checkmany_guard(check_table, &search, &slot))
-			put_wrong_row(&search, NULL, psprintf("not checked: %s",
-												  slot.report.findings[0].message));
+			put_wrong_row(&search, NULL,
+						  psprintf("not checked: %s",
+								   slot.report.findings[0].message));
 	}
 	return (Datum) 0;
 }

@@ -113,8 +113,8 @@ typedef struct CheckPlan
 } CheckPlan;
 
 /*
- * Returns the number of workers for the check of an index alone: that with which
- * a build would be fastest.
+ * Returns the number of workers for the check of an index alone: that with
+ * which a build would be fastest.
  */
 static int
 plan_workers(const CheckPlan *plan, const CheckTarget *target)
