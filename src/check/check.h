@@ -276,8 +276,8 @@ checkpage_first(const CheckPage *page)
  * be equal.
  *
  * checkorder_page checks the order of the tuples of self->here, and sets
- * 'same'.  checkunique_page looks for rows with equal keys in self->here, a leaf
- * page of a unique index, and in the leaves to its right.
+ * 'same'.  checkunique_page looks for rows with equal keys in self->here, a
+ * leaf page of a unique index, and in the leaves to its right.
  */
 extern int	check_compare(CheckIndex *self, const CheckPage *a, int i,
 						  const CheckPage *b, int j, bool full);
