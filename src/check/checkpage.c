@@ -261,7 +261,6 @@ check_shape(const PageScan *scan, OffsetNumber offset, IndexTuple tuple,
 			int *n)
 {
 	const CheckIndex *self = scan->self;
-	Page		page = (Page) scan->page->page;
 
 	*n = self->ncolumns;
 	if (!scan->leaf && offset == scan->first)
@@ -274,8 +273,8 @@ check_shape(const PageScan *scan, OffsetNumber offset, IndexTuple tuple,
 		(*n > self->ncolumns ||
 		 (!self->tree->heapkeyspace && !BTreeTupleIsPivot(tuple) &&
 		  !ItemPointerIsValid(&tuple->t_tid)) ||
-		 !_bt_check_natts(self->index, self->tree->heapkeyspace, page,
-						  offset)))
+		 !_bt_check_natts(self->index, self->tree->heapkeyspace,
+						  (Page) scan->page->page, offset)))
 		return bad(scan, offset, "the tuple has a wrong number of columns");
 	return check_tids(scan, offset, tuple);
 }

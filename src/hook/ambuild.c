@@ -104,8 +104,6 @@ is_in_c(Oid function)
 static bool
 runs_no_user_code(Relation index)
 {
-	int			nprocs = index->rd_indam->amsupport;
-
 	if (RelationGetIndexExpressions(index) != NIL ||
 		RelationGetIndexPredicate(index) != NIL ||
 		index->rd_index->indisexclusion)
@@ -117,7 +115,7 @@ runs_no_user_code(Relation index)
 		if (type == RECORDOID ||
 			(IsPolymorphicType(type) && type != ANYENUMOID))
 			return false;
-		for (int proc = 1; proc <= nprocs; proc++)
+		for (int proc = 1; proc <= index->rd_indam->amsupport; proc++)
 		{
 			Oid			function = index_getprocid(index, i + 1, proc);
 

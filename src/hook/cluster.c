@@ -13,10 +13,9 @@
  *
  * ptsort's function first restores the pointer.  If an invalidation arrives
  * before the call, the entry loses the pointer, the server copies the table,
- * and cluster_xact() logs the server's copy.  If an error occurs before the
- * call, the end of the transaction invalidates the entry.  Otherwise, code that
- * compares the changed pointer with heap's routine would not recognize the
- * table as a heap.
+ * and cluster_xact() logs that.  If an error occurs before the call, the end of
+ * the transaction invalidates the entry.  Otherwise, code that compares the
+ * pointer with heap's routine would not recognize the table as a heap.
  *
  *-------------------------------------------------------------------------
  */

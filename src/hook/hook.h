@@ -18,7 +18,7 @@ extern int	ptsort_parallel_workers;	/* maximum; -1: the server's cost
 extern int	ptsort_min_table_size;	/* in kB */
 extern int	ptsort_indexes_per_scan;
 
-/* _PG_init calls each of these functions once, to install a file's hooks. */
+/* _PG_init calls each of these functions, which install a file's hooks. */
 extern void utility_init(void);
 extern void redirect_init(void);
 extern void cluster_init(void);
@@ -91,14 +91,15 @@ extern bool planworkers_runs_fit(Relation rel, double bytes);
 /* Returns the number of workers, at most 'most', that spares a processor. */
 extern int	planworkers_beside_others(int most);
 
-/* ambuild_build is the ambuild of both access methods. */
-extern IndexBuildResult *ambuild_build(Relation heap, Relation index,
-									   IndexInfo *indexInfo);
-
 /*
+ * ambuild_build is the ambuild of both access methods.  ambuild_why_not returns
+ * the reason why the server should build the indexes of this table, or NULL.
  * ambuild_of_server returns the server's function that builds the index, or
  * NULL for tables, indexes of catalogs, and other access methods than ptsort's.
  */
+extern IndexBuildResult *ambuild_build(Relation heap, Relation index,
+									   IndexInfo *indexInfo);
+extern const char *ambuild_why_not(Relation heap);
 extern ambuild_function ambuild_of_server(Relation rel);
 
 /*
@@ -107,11 +108,5 @@ extern ambuild_function ambuild_of_server(Relation rel);
  */
 extern void redirect_found(Oid index_oid);
 extern void redirect_forget(void);
-
-/*
- * ambuild_why_not returns the reason why the server should build the indexes of
- * this table, or NULL if ptsort builds them.
- */
-extern const char *ambuild_why_not(Relation heap);
 
 #endif							/* PTSORT_HOOK_H */

@@ -18,8 +18,8 @@
  *							has each constraint's request with the columns
  *							that identify the constraint's index.
  *
- * For access methods other than btree, the hook leaves the option in the
- * statement, and the server raises its own error.
+ * For access methods other than btree and GiST, the hook leaves the option in
+ * the statement, and the server raises its own error.
  *
  *-------------------------------------------------------------------------
  */
