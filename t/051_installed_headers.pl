@@ -1,5 +1,5 @@
 # A client needs only the public headers, as "make install" installs them.  The
-# test builds the clients of contrib in a new directory, away from the sources,
+# test builds two clients of contrib in a new directory, away from the sources,
 # and compiles each header alone, in C and in C++.  Two source
 # files of the clients must stay short, because they show how easy the interface
 # is.
@@ -14,7 +14,7 @@ use Ptsort;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my @clients = qw(ptsort_example ptsort_am ptsort_test);
+my @clients = qw(ptsort_example ptsort_am);
 my @headers = qw(ptsort.h ptsort_parallel.h ptsort_variant.h);
 my $top = Cwd::realpath("$FindBin::RealBin/..");
 my $fresh = PostgreSQL::Test::Utils::tempdir();

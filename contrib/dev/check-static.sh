@@ -48,7 +48,7 @@ missing_tools()
 # Warnings of gcc and clang in addition to the Makefile's warnings.  The script
 # disables two warnings of clang.  One is about gnu_printf, which clang does
 # not know; the server's headers, configured for gcc, use gnu_printf.  The
-# other is about a GNU extension in text_collation.c: a varlena inside a union.
+# other is about a GNU extension: a struct with a flexible array inside another.
 # The server uses the same extension in PGAlignedBlock.
 extra_warnings=(-Wmissing-prototypes -Wpointer-arith -Wvla -Wwrite-strings
 	-Wdeclaration-after-statement -Wformat-security)
