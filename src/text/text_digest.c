@@ -264,7 +264,11 @@ list_elements(const CollateTables *tables)
 static CollateWeights
 element_weights(const ElementList *list, int i, int pass)
 {
-	return text_table_weights(list->tables, list->elements[i].index, pass);
+	CollateWeights weights;
+
+	weights.at = text_table_weight(list->tables, list->elements[i].index,
+								   pass, &weights.length);
+	return weights;
 }
 
 /*

@@ -9,10 +9,11 @@
  * goes backward; in this pass strcoll() finds each element by going forward
  * from the start (string/strcoll_l.c, glibc 2.36).
  *
- * This file finds the elements once.  A pass compares the concatenated weights
- * of both strings' elements as bytes, and skips elements without weights.  A
- * pass that compares positions first compares the number of skipped elements
- * before each weight; the weight after more skipped elements is greater.
+ * This file finds the elements once, starting where the strings begin to
+ * differ.  A pass compares the concatenated weights of both strings' elements
+ * as bytes, and skips elements without weights.  A pass that compares positions
+ * first compares the number of skipped elements before each weight; the weight
+ * after more skipped elements is greater.
  *
  * Direction is a property of elements, not of strings.  In en_US the elements
  * of letters go forward in all passes; the elements of digits and symbols go
@@ -25,6 +26,9 @@
  * If elements without weights follow these weights, the span starts too early
  * by the number of these elements.
  *
+ * A pass can leave out the common prefix of two strings if the prefix ends
+ * with an element that goes forward and has weights.
+ *
  * If no pass distinguishes two strings, ptsort orders them by their bytes, as
  * the server does (varstr_cmp).  Hangul strings in en_US are an example: en_US
  * has no weights for Hangul.
@@ -35,7 +39,10 @@
 
 #include "text/text_table.h"
 
-/* Maximum number of elements; strcoll() compares longer strings. */
+/*
+ * Maximum number of elements after the common prefix; strcoll() compares
+ * strings with more elements.
+ */
 #define MAX_ELEMENTS	200
 
 typedef struct Elements
@@ -66,18 +73,16 @@ typedef struct WeightStream
 
 /* Find the elements of a string.  Returns false if there are too many. */
 static bool
-find_elements(const CollateTables *tables, const char *string, int length,
-			  Elements *elements)
+find_elements(const CollateTables *tables, const unsigned char *string,
+			  const unsigned char *end, Elements *elements)
 {
-	const unsigned char *at = (const unsigned char *) string;
-	const unsigned char *end = at + length;
-
 	elements->n = 0;
-	while (at < end)
+	while (string < end)
 	{
 		if (elements->n == MAX_ELEMENTS)
 			return false;
-		elements->index[elements->n++] = text_table_element(tables, &at, end);
+		elements->index[elements->n++] = text_table_element(tables, &string,
+															end);
 	}
 	return true;
 }
@@ -141,12 +146,30 @@ next_weights(WeightStream *stream)
 
 		if (i < 0)
 			break;
-		stream->weights = text_table_weights(stream->tables,
-											 stream->elements->index[i],
-											 stream->pass);
+		stream->weights.at = text_table_weight(stream->tables,
+											   stream->elements->index[i],
+											   stream->pass,
+											   &stream->weights.length);
 		stream->skipped++;
 	}
 	stream->compared = stream->next;
+}
+
+/*
+ * Compare the weights of two streams and advance both past the bytes compared.
+ * If 'positions' is true, only weights of the same length are equal.
+ */
+static inline int
+compare_weights(WeightStream *a, WeightStream *b, bool positions)
+{
+	int			cmp;
+
+	if (positions && a->skipped != b->skipped)
+		return a->skipped < b->skipped ? -1 : 1;
+	cmp = text_table_compare(&a->weights, &b->weights);
+	if (cmp == 0 && positions)
+		return (a->weights.length > 0) - (b->weights.length > 0);
+	return cmp;
 }
 
 static int
@@ -164,26 +187,36 @@ compare_pass(const CollateTables *tables, int pass, const Elements *a,
 		next_weights(&y);
 		if (x.weights.length == 0 || y.weights.length == 0)
 			return (x.weights.length > 0) - (y.weights.length > 0);
-		if (positions && x.skipped != y.skipped)
-			return x.skipped < y.skipped ? -1 : 1;
-		cmp = text_table_compare(&x.weights, &y.weights);
-		/* in a pass with positions, only weights of one length are equal */
-		if (cmp == 0 && positions)
-			cmp = (x.weights.length > 0) - (y.weights.length > 0);
+		cmp = compare_weights(&x, &y, positions);
 	} while (cmp == 0);
 	return cmp;
 }
 
+/* Compare the bytes, as the server does if strcoll() finds strings equal. */
+static int
+compare_bytes(const unsigned char *a, int a_length, const unsigned char *b,
+			  int b_length)
+{
+	int			cmp = memcmp(a, b, Min(a_length, b_length));
+
+	return cmp != 0 ? cmp : (a_length > b_length) - (a_length < b_length);
+}
+
 bool
-text_pass_compare(const CollateProof *proof, const char *a, int a_length,
-				  const char *b, int b_length, int *cmp)
+text_pass_compare(const CollateProof *proof, int shared, const char *a,
+				  int a_length, const char *b, int b_length, int *cmp)
 {
 	const CollateTables *tables = &proof->tables;
+	const unsigned char *left = (const unsigned char *) a;
+	const unsigned char *right = (const unsigned char *) b;
 	Elements	x;
 	Elements	y;
 
-	if (!proof->later || !find_elements(tables, a, a_length, &x) ||
-		!find_elements(tables, b, b_length, &y))
+	while (shared > 0 && !proof->settled[left[shared - 1]])
+		shared--;
+	if (!proof->later ||
+		!find_elements(tables, left + shared, left + a_length, &x) ||
+		!find_elements(tables, right + shared, right + b_length, &y))
 		return false;
 	for (int pass = 1; pass < (int) tables->npasses; pass++)
 	{
@@ -191,8 +224,7 @@ text_pass_compare(const CollateProof *proof, const char *a, int a_length,
 		if (*cmp != 0)
 			return true;
 	}
-	*cmp = memcmp(a, b, Min(a_length, b_length));
-	if (*cmp == 0)
-		*cmp = (a_length > b_length) - (a_length < b_length);
+	*cmp = compare_bytes(left + shared, a_length - shared,
+						 right + shared, b_length - shared);
 	return *cmp != 0;
 }

@@ -7,10 +7,12 @@
  * ICU's tables; most of this file is about the C library's tables.
  *
  * strcoll() reads both strings from the start several times, and searches a
- * list for each character that is not ASCII.  By the tables that text_table.c
- * reads, ptsort can compare two strings with less work.  Indexes depend on the
- * order, so text_table.c rejects tables that do not have the expected form, and
- * this file tests a comparison by tables against the collation before its use.
+ * list for each character that is not ASCII.  strcoll()'s decisions follow from
+ * the tables that text_table.c reads, so ptsort can compare two strings with
+ * less work.  The result must always be that of strcoll(), since indexes depend
+ * on the order.  So text_table.c rejects tables that do not have the expected
+ * form.  Before ptsort uses a comparison by tables, this file also tests the
+ * comparison against the collation itself.
  *
  * The first of the passes of a comparison (POSIX, XBD 7.3.2, LC_COLLATE)
  * distinguishes nearly all strings.  It goes forward and compares only
@@ -54,6 +56,7 @@ struct TextRanks
 /* the orders that this process looked up, in TopMemoryContext */
 static TextRanks *all_ranks = NULL;
 
+/* True if two comparisons have the same result. */
 static inline bool
 same_sign(int x, int y)
 {
@@ -74,14 +77,17 @@ next_element(const TextRanks *ranks, const unsigned char **string,
  * The first pass
  */
 
-/* Advance to the next primary weight, unless bytes of this one are left. */
+/*
+ * Advance to the next primary weight, unless bytes of the current one are left.
+ */
 static inline void
 next_primary(const TextRanks *ranks, CollateWeights *weights,
 			 const unsigned char **string, const unsigned char *end)
 {
 	while (weights->length == 0 && *string < end)
-		*weights = text_table_weights(&ranks->proof->tables,
-									  next_element(ranks, string, end), 0);
+		weights->at = text_table_weight(&ranks->proof->tables,
+										next_element(ranks, string, end), 0,
+										&weights->length);
 }
 
 /* Compare the primary weights of two strings from byte 'begin' on. */
@@ -128,20 +134,27 @@ compare_bytes(const TextRanks *ranks, int shared, const char *a, int a_length,
 	return x == 0 || y == 0 ? 0 : (x > y) - (x < y);
 }
 
+/* Returns the offset in the common prefix at which the first pass may begin. */
+static inline int
+find_begin(const TextRanks *ranks, const char *string, int shared)
+{
+	while (shared > 0 && !ptsort_debug.trust_collations &&
+		   !ranks->proof->alone[(unsigned char) string[shared - 1]])
+		shared--;
+	return shared;
+}
+
 /* Compare two strings by all passes. */
 static pg_noinline bool
 compare_passes(const TextRanks *ranks, int shared, const char *a, int a_length,
 			   const char *b, int b_length, int *cmp)
 {
-	int			begin = shared;
-
-	while (begin > 0 && !ptsort_debug.trust_collations &&
-		   !ranks->proof->alone[(unsigned char) a[begin - 1]])
-		begin--;
-	*cmp = compare_primary(ranks, begin, a, a_length, b, b_length);
+	*cmp = compare_primary(ranks, find_begin(ranks, a, shared), a, a_length,
+						   b, b_length);
 	if (*cmp != 0 || ptsort_debug.trust_collations)
 		return *cmp != 0;
-	return text_pass_compare(ranks->proof, a, a_length, b, b_length, cmp);
+	return text_pass_compare(ranks->proof, shared, a, a_length, b, b_length,
+							 cmp);
 }
 
 static inline bool
@@ -184,21 +197,23 @@ text_rank_next(const TextRanks *ranks, const char **string, const char *end,
 			   int *taken)
 {
 	const unsigned char *at = (const unsigned char *) *string;
-	CollateWeights weights;
+	const unsigned char *weights;
+	int			length;
 	uint32		rank = 0;
 
 	if (ranks->units)
 		return text_unit_next(ranks->units, string, end, taken);
-	weights = text_table_weights(&ranks->proof->tables,
-								 next_element(ranks, &at,
-											  (const unsigned char *) end), 0);
-	if (weights.length > 0)
+	weights = text_table_weight(&ranks->proof->tables,
+								next_element(ranks, &at,
+											 (const unsigned char *) end), 0,
+								&length);
+	if (length > 0)
 	{
-		int			n = text_table_weight_length(weights.at[*taken]);
+		int			n = text_table_weight_length(weights[*taken]);
 
-		rank = rank_of(weights.at + *taken, n);
+		rank = rank_of(weights + *taken, n);
 		*taken += n;
-		if (*taken < weights.length)
+		if (*taken < length)
 			return rank;
 	}
 	*taken = 0;
@@ -267,7 +282,10 @@ make_wide(char *string, uint32 number)
 	return pg_utf_mblen((unsigned char *) string);
 }
 
-/* Make a string of ASCII characters and, if 'wide', of make_wide(). */
+/*
+ * Make a string of ASCII characters, mostly digits, symbols and a few letters
+ * in both cases.  If 'wide', also use characters from make_wide().
+ */
 static int
 make_trial(char *string, bool wide, pg_prng_state *state)
 {
@@ -290,7 +308,10 @@ make_trial(char *string, bool wide, pg_prng_state *state)
 	return length;
 }
 
-/* Make a variant that the first pass rarely distinguishes from a string. */
+/*
+ * Make a variant of a string: add and remove symbols, and change the case of
+ * ASCII letters.  The first pass rarely distinguishes the two strings.
+ */
 static int
 vary_trial(const char *string, char *variant, pg_prng_state *state)
 {
@@ -311,7 +332,6 @@ vary_trial(const char *string, char *variant, pg_prng_state *state)
 	variant[length] = '\0';
 	return length;
 }
-
 
 /*
  * Distrust
@@ -407,7 +427,7 @@ agrees(TextRanks *ranks)
 	return true;
 }
 
-/* True if text_unit.c may know a collation's order. */
+/* True for ICU's collations in UTF-8: text_unit.c may know their order. */
 static bool
 is_icu(Oid collation)
 {
@@ -510,7 +530,11 @@ text_rank_is_ready(TextRanks *ranks, bool read)
 /*
  * Comparing values
  *
- * citext and name keep their own comparisons, and so does the collation "C".
+ * Neighbours in an index often share long prefixes, and strcoll() processes the
+ * whole prefix.  So ptsort calls strcoll() only where the tables do not prove
+ * its result.  ICU skips shared prefixes itself, but ptsort's comparison by
+ * ICU's tables is still faster than ICU's own.  The collation "C" compares
+ * bytes.  citext and name keep their own comparisons.
  *
  * Anyone can write a locale.  So, as a last line of defence, ptsort makes some
  * comparisons both by the tables and by the type's comparison.  If the results
@@ -523,7 +547,8 @@ bool		ptsort_use_collation_tables = true;
 /*
  * Each process uses compare_both for its first BOTH_FIRST comparisons in a
  * collation, then for the first comparison of each sort and for every
- * TEXT_SPOT_EVERY-th comparison.
+ * TEXT_SPOT_EVERY-th comparison.  (Using compare_both BOTH_FIRST times in every
+ * sort would slow down small sorts.)
  */
 #define BOTH_FIRST		1000
 
@@ -543,7 +568,10 @@ compare_full(TextCompare *self, Datum x, Datum y)
 	return self->full.comparator(x, y, &self->full);
 }
 
-/* Returns the length of the common prefix of two strings of n bytes or more. */
+/*
+ * Returns the length of the common prefix of two strings, at most n.  Both
+ * strings must have at least n bytes.
+ */
 static int
 shared_length(const char *a, const char *b, int n)
 {

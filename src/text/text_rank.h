@@ -76,7 +76,7 @@ extern TextDistrust ptsort_distrusted;
 extern bool text_rank_distrust(Oid collation);
 extern Oid *ptsort_report_to;
 
-/* text_rank_provider names a collation's provider for a message. */
+/* text_rank_provider returns the name of a collation's provider. */
 extern const char *text_rank_provider(Oid collation);
 
 /*
@@ -97,8 +97,9 @@ extern bool text_rank_is_ready(TextRanks *ranks, bool read);
 extern int	text_rank_reading_cost(const TextRanks *ranks);
 
 /*
- * text_rank_bytewise: true for collations that order strings by their bytes:
- * "C", and those of which the C library's tables prove it, such as C.UTF-8.
+ * text_rank_bytewise returns true for collations that order strings by their
+ * bytes: "C", and those of which the C library's tables prove it, such as
+ * C.UTF-8.
  */
 extern bool text_rank_bytewise(Oid collation);
 
@@ -146,7 +147,8 @@ extern bool text_rank_is_element(const TextRanks *ranks, const char *string,
 
 /*
  * text_rank_continues returns true if 'next' may belong to an element that
- * begins with 'byte', an ASCII character.
+ * begins with 'byte', an ASCII character.  (The C library's tables tell only
+ * whether 'next' may belong to any element that begins before 'next'.)
  */
 extern bool text_rank_continues(const TextRanks *ranks, char byte, char next);
 
@@ -159,7 +161,10 @@ extern bool ptsort_use_collation_tables;
  */
 #define TEXT_SPOT_EVERY		64
 
-/* CompareFailure: what to do if a collation contradicts its tables. */
+/*
+ * CompareFailure: what to do if comparing by the tables and by the collation's
+ * provider gives different results.
+ */
 typedef struct CompareFailure
 {
 	bool		restartable;	/* in: true if the caller can start over; if

@@ -25,8 +25,9 @@
  * orders their elements' concatenated primary weights.
  *
  * ptsort uses no tables of any other form, and no tables of other C libraries.
- * (musl has none: its strcoll() compares bytes in all locales, but a later
- * release may not, and ptsort could not notice this.)
+ * (musl has none: its strcoll() compares bytes in all locales.  Later releases
+ * of musl may differ, and without tables ptsort could not notice this, so it
+ * calls strcoll().)
  *
  *-------------------------------------------------------------------------
  */
@@ -123,8 +124,9 @@ kept_place(const CollateTables *tables, const unsigned char *at,
 }
 
 /*
- * The lists of Han and Hangul have thousands of sequences.  So this function
- * caches elements that do not depend on the bytes after the character.
+ * text_table_next: see text_table.h.  The lists of Han and Hangul have
+ * thousands of sequences.  So this function caches elements that do not depend
+ * on the bytes after the character.
  */
 int32
 text_table_next(const CollateTables *tables, const unsigned char **string,
@@ -174,9 +176,11 @@ text_table_continues(const CollateTables *tables, const unsigned char *bytes,
 	return false;
 }
 
-/* Limits on passes and on sequences of a first byte: no locale exceeds them. */
-#define MAX_PASSES		16
+/* Limit on sequences after a first byte; no locale exceeds it. */
 #define MAX_SEQUENCES	2000000
+
+/* Maximum length of an element in bytes. */
+#define MAX_ELEMENT_BYTES	(1 + PG_UINT8_MAX)
 
 /*
  * Visit the elements of a range of sequences, which must differ only in the
@@ -233,7 +237,7 @@ walk_list(const CollateTables *tables, unsigned char *bytes,
 bool
 text_table_walk(const CollateTables *tables, TextTableVisitor visit, void *arg)
 {
-	unsigned char bytes[1 + PG_UINT8_MAX];	/* the longest element */
+	unsigned char bytes[MAX_ELEMENT_BYTES];
 
 	for (int c = 1; c < 256; c++)
 	{
@@ -249,7 +253,13 @@ text_table_walk(const CollateTables *tables, TextTableVisitor visit, void *arg)
 
 #ifdef __GLIBC__
 
-/* Returns a table of the locale; 0 is that of setlocale(): the database's. */
+/* Limit on passes; no locale exceeds it. */
+#define MAX_PASSES		16
+
+/*
+ * Returns one of the locale's tables.  If 'locale' is 0, the table is that of
+ * the database's locale, which the server set by setlocale().
+ */
 static const void *
 locale_item(locale_t locale, nl_item item)
 {
@@ -311,8 +321,9 @@ later_rules_are_known(const CollateTables *tables, int32 index)
 }
 
 /*
- * A TextTableVisitor: returns false unless the first pass goes forward over the
- * element and compares only weights, all of them well-formed.
+ * Visits an element: see text_table_walk.  Returns false unless the first pass
+ * goes forward over the element and compares only weights, and each of the
+ * element's primary weights is well-formed.
  */
 static bool
 visit_element(void *arg, const unsigned char *bytes, int n, int32 index)
@@ -333,10 +344,30 @@ visit_element(void *arg, const unsigned char *bytes, int n, int32 index)
 		visit->later &= later_rules_are_known(tables, index);
 		visit->sets[index >> 24] = true;
 	}
-	weights = text_table_weights(tables, index, 0);
+	weights.at = text_table_weight(tables, index, 0, &weights.length);
 	while (weights.length > 0)
+	{
 		if (text_table_number(&weights) < 0)
 			return false;
+	}
+	return true;
+}
+
+/*
+ * True if an element goes forward in all later passes and has weights in each.
+ */
+static bool
+is_settled(const CollateTables *tables, int32 index)
+{
+	for (int pass = 1; pass < (int) tables->npasses; pass++)
+	{
+		int			length;
+
+		(void) text_table_weight(tables, index, pass, &length);
+		if (length == 0 ||
+			(text_table_rule(tables, index, pass) & RULE_BACKWARD))
+			return false;
+	}
 	return true;
 }
 
@@ -344,9 +375,10 @@ visit_element(void *arg, const unsigned char *bytes, int n, int32 index)
 static uint32
 primary_number(const CollateTables *tables, int32 index)
 {
-	CollateWeights weights = text_table_weights(tables, index, 0);
+	CollateWeights weights;
 	int32		number;
 
+	weights.at = text_table_weight(tables, index, 0, &weights.length);
 	if (weights.length == 0)
 		return 0;
 	number = text_table_number(&weights);
@@ -373,6 +405,8 @@ prove(CollateProof *proof, locale_t locale)
 	for (int c = 1; c < 256; c++)
 	{
 		proof->alone[c] = tables->table[c] >= 0 && !visit.continues[c];
+		proof->settled[c] = proof->alone[c] &&
+			is_settled(tables, tables->table[c]);
 		if (proof->alone[c])
 			proof->primary[c] = primary_number(tables, tables->table[c]);
 	}

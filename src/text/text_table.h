@@ -3,6 +3,9 @@
  * text_table.h
  *	  What the C library's own tables prove about a collation.
  *
+ * text_rank.c orders characters and strings by these tables.  text_table.c
+ * reads the tables and checks whether they have the expected form.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PTSORT_TEXT_TABLE_H
@@ -10,7 +13,9 @@
 
 #include "compat.h"
 
-/* Direction of a pass, and whether it compares positions: glibc's values. */
+/*
+ * Direction of a pass and whether it compares positions: localedef's values.
+ */
 enum
 {
 	RULE_FORWARD = 1,
@@ -67,14 +72,23 @@ typedef struct CollateProof
 	 */
 	bool		later;
 
-	/* Per byte: true if it neither begins nor continues a longer element. */
+	/*
+	 * True if this byte is always a collating element of its own: it neither
+	 * begins nor continues a longer element.
+	 */
 	bool		alone[256];
 
 	/*
-	 * Per byte with 'alone': the number (text_table_number) of its primary
-	 * weight.  0: the byte has no primary weight, or several.
+	 * The number of the primary weight of a byte for which 'alone' is true;
+	 * see text_table_number.  0: the byte has no primary weight, or several.
 	 */
 	uint32		primary[256];
+
+	/*
+	 * True if 'alone' is true for this byte, and the byte goes forward in all
+	 * passes and has weights in all later passes.
+	 */
+	bool		settled[256];
 
 	CollateTables tables;
 } CollateProof;
@@ -94,7 +108,10 @@ extern int32 text_table_next(const CollateTables *tables,
 							 const unsigned char **string,
 							 const unsigned char *end);
 
-/* text_table_continues: true if a longer element begins with these n bytes. */
+/*
+ * text_table_continues returns true if a longer element begins with these n
+ * bytes.
+ */
 extern bool text_table_continues(const CollateTables *tables,
 								 const unsigned char *bytes, int n);
 
@@ -146,24 +163,28 @@ text_table_rule(const CollateTables *tables, int32 index, int pass)
 	return tables->rules[(index >> 24) * tables->npasses + pass];
 }
 
-/* CollateWeights: the remaining bytes of an element's weights in a pass. */
-typedef struct CollateWeights
+/* text_table_weight returns an element's weights in a pass and sets *length. */
+static inline const unsigned char *
+text_table_weight(const CollateTables *tables, int32 index, int pass,
+				  int *length)
 {
-	const unsigned char *at;
-	int			length;
-} CollateWeights;
-
-/* text_table_weights returns an element's weights in a pass. */
-static inline CollateWeights
-text_table_weights(const CollateTables *tables, int32 index, int pass)
-{
-	CollateWeights weights = {tables->weights + (index & 0xFFFFFF)};
+	const unsigned char *at = tables->weights + (index & 0xFFFFFF);
 
 	while (pass-- > 0)
-		weights.at += 1 + *weights.at;
-	weights.length = *weights.at++;
-	return weights;
+		at += 1 + *at;
+	*length = *at;
+	return at + 1;
 }
+
+/*
+ * CollateWeights: reads the weights that a string has for one pass of the
+ * collation, one after the other.
+ */
+typedef struct CollateWeights
+{
+	const unsigned char *at;	/* the remaining bytes of the current weights */
+	int			length;			/* in bytes; 0: no more weights */
+} CollateWeights;
 
 /*
  * text_table_number returns the next weight as a number and advances past the
@@ -215,11 +236,12 @@ text_table_compare(CollateWeights *a, CollateWeights *b)
 
 /*
  * text_pass_compare (text_pass.c) compares two strings that the first pass
- * leaves equal, and sets *cmp to <0 or >0.  Returns false if the strings are
- * equal or the passes cannot decide.
+ * leaves equal, and sets *cmp to <0 or >0.  The strings' first 'shared' bytes
+ * must be equal.  Returns false if the strings are equal or the passes cannot
+ * decide.
  */
-extern bool text_pass_compare(const CollateProof *proof, const char *a,
-							  int a_length, const char *b, int b_length,
-							  int *cmp);
+extern bool text_pass_compare(const CollateProof *proof, int shared,
+							  const char *a, int a_length,
+							  const char *b, int b_length, int *cmp);
 
 #endif							/* PTSORT_TEXT_TABLE_H */
