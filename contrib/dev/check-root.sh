@@ -32,7 +32,7 @@ for name in TESTS SQL_TESTS TAP_ONLY JOBS KEEP TAP_SECONDS FUZZ_SECONDS FUZZ_KIN
 	[ -z "${!name:-}" ] || settings+=("$name=${!name}")
 done
 # if this script ends early, the tests end, too
-setpriv --pdeathsig TERM contrib/dev/root.sh "$root" run -s "$copy" \
+setpriv --pdeathsig TERM contrib/dev/root.sh "$root" run "$copy" \
 	env -C /src "${settings[@]}" contrib/dev/check.sh
 status=$?
 mkdir -p build
