@@ -35,6 +35,9 @@ FROM unnest('{k,up,few,one,c,p,l,n,"few, k","one, c","k DESC) INCLUDE (up",n) WH
 	 unnest('{1,2,7,12}'::int[]) slices, slices_build(what, slices) b
 ORDER BY 1, 2;
 
+-- Slices of one page each, whose only page is their first and last leaf.
+SELECT b.* FROM slices_build('up) WHERE (up % 8 = 0', 12) b;
+
 -- The same builds, with keys whose words do not decide the order, and with
 -- keys that have no words, so that comparisons decide the order.
 SET ptsort_test.key_class = prefix;
