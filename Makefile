@@ -142,7 +142,9 @@ LAYERS = \
 	$(addprefix variant/, \
 		variants variant_index variant_heap variant_datum variant_tuple variant_gist) \
 	$(addprefix team/, \
-		pageread heapjudge heapread heapscan team build parallel) \
+		pageread marks heapjudge heapread heapscan team build parallel) \
+	$(addprefix validate/, \
+		validate leaves insert) \
 	$(addprefix write/, \
 		pagewrite slicelist buildreport) \
 	$(addprefix btree/, \
@@ -158,7 +160,7 @@ LAYERS = \
 		forecast newindex sample indexsize) \
 	query/sortnode \
 	$(addprefix hook/, \
-		hook utility planworkers ambuild redirect cluster module) \
+		hook utility planworkers ambuild tableam cluster validation redirect module) \
 	$(addprefix function/, \
 		internals api last check brokenrows progress forecaststatement \
 		forecast)

@@ -18,7 +18,12 @@ CREATE FUNCTION ptsort_last_build(
 	OUT wal_bytes pg_catalog.int8,
 	OUT peak_memory_bytes pg_catalog.int8,
 	OUT temp_bytes pg_catalog.int8,
-	OUT paused_ms pg_catalog.float8)
+	OUT paused_ms pg_catalog.float8,
+	OUT validation_ms pg_catalog.float8,
+	OUT table_pages pg_catalog.int8,
+	OUT validated_pages pg_catalog.int8,
+	OUT validated_rows pg_catalog.int8,
+	OUT inserted_rows pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME', 'ptsort_last_build'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;

@@ -14,6 +14,7 @@
 
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/stratnum.h"
 #include "catalog/index.h"
 #include "catalog/pg_collation.h"
@@ -234,6 +235,9 @@ typedef struct SplitedPageLayout SplitPageLayout;
 #define F_BTOID8CMP			InvalidOid
 #define F_BTOID8SORTSUPPORT InvalidOid
 
+/* Only 19 sets bits of the visibility map outside of VACUUM. */
+#define PT_READS_SET_VISIBILITY false
+
 /* Callers must finalize a new tuple descriptor before its use. */
 #define TupleDescFinalize(desc) ((void) (desc))
 
@@ -241,6 +245,7 @@ typedef struct SplitedPageLayout SplitPageLayout;
 #define PT_NO_SCAN_FLAGS
 #else
 #define PT_NO_SCAN_FLAGS	, 0
+#define PT_READS_SET_VISIBILITY true
 #define pt_buffer_is_valid(descriptor) \
 	((pg_atomic_read_u64(&(descriptor)->state) & BM_VALID) != 0)
 #define pt_table_beginscan_parallel(rel, scan) \
@@ -255,6 +260,24 @@ typedef struct SplitedPageLayout SplitPageLayout;
 #define pt_index_fetch_begin(rel) table_index_fetch_begin(rel, SO_NONE)
 #define pt_table_hook		build_simple_rel_hook
 #endif
+
+/* Returns what validate_index() passes to ambulkdelete. */
+static inline IndexVacuumInfo
+pt_validation_info(Relation heap, Relation index)
+{
+	IndexVacuumInfo info = {
+		.index = index,
+#if PG_VERSION_NUM >= 160000
+		.heaprel = heap,
+#endif
+		.report_progress = true,
+		.estimated_count = true,
+		.message_level = DEBUG2,
+		.num_heap_tuples = heap->rd_rel->reltuples
+	};
+
+	return info;
+}
 
 static inline void
 pt_add_permission_info(Query *query, RangeTblEntry *rte)

@@ -117,7 +117,7 @@ sub scattered_folders
 	  0 .. $#folders;
 	my $found = join ' ', @changes;
 
-	return $found eq '. model throttle text key order tape memory sort variant team write btree gist copy check forecast query hook function' ? () : ("LAYERS: $found");
+	return $found eq '. model throttle text key order tape memory sort variant team validate write btree gist copy check forecast query hook function' ? () : ("LAYERS: $found");
 }
 
 # Public headers, variants and everything in contrib include public headers

@@ -45,14 +45,24 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BuildReport *report,
 		Int64GetDatum(stats->wal_bytes),
 		Int64GetDatum(sort->peak_memory),
 		Int64GetDatum(sort->temp_bytes),
-		Float8GetDatum(pt_round(slot->paused_ms))
+		Float8GetDatum(pt_round(slot->paused_ms)),
+		Float8GetDatum(pt_round(report->validation_ms)),
+		Int64GetDatum(report->table_pages),
+		Int64GetDatum(report->validation.pages),
+		Int64GetDatum(report->validation.rows),
+		Int64GetDatum(report->validation.inserted)
 	};
+	const int	nvalidation = 5;
 	bool		nulls[lengthof(values)] = {
 		[1] = participant < 0,
 		[6] = report->scanned_before	/* scan_ms */
 	};
 
-	/* the SQL function of an older version of the extension returns fewer */
+	/* the validation is not divided by participants */
+	if (participant >= 0 || report->table_pages == 0)
+		memset(nulls + lengthof(nulls) - nvalidation, true, nvalidation);
+
+	/* ptsort_last_copy() returns fewer */
 	Assert(rsinfo->setDesc->natts <= lengthof(values));
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }

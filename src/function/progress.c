@@ -125,6 +125,8 @@ phase_name(const WorkState *state)
 		return "scan";
 	if (state->phase == WORK_SORT)
 		return "sort";
+	if (state->about.job.validates)
+		return "insert";
 	return state->about.job.copies ? "write" : "load";
 }
 
@@ -182,7 +184,8 @@ add_details(Row *row, const PgBackendStatus *leader, ThrottleShared *shared)
 
 	add_text(row, state.about.relation);
 	add_text(row, state.about.table);
-	add_text(row, state.about.job.copies ? "copy" : "index");
+	add_text(row, state.about.job.copies ? "copy" :
+			 state.about.job.validates ? "validation" : "index");
 	add_text(row, phase_name(&state));
 	add_float(row, forecast.percent);
 	add_float(row, forecast.rows_per_second);

@@ -349,6 +349,8 @@ ambuild_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	fault_point("ambuild: begin");
 	result = is_gist ? build_gist(heap, index, indexInfo) :
 		build_or_load(heap, index, indexInfo);
+	if (indexInfo->ii_Concurrent)
+		redirect_again(RelationGetRelid(index));
 	fault_point("ambuild: end");
 	return result;
 }

@@ -10,6 +10,7 @@
 
 #include "access/amapi.h"
 #include "btree/btbuild.h"
+#include "copy/copy.h"
 
 /* GUCs */
 extern bool ptsort_enable;
@@ -21,10 +22,30 @@ extern int	ptsort_indexes_per_scan;
 /* _PG_init calls each of these functions, which install a file's hooks. */
 extern void utility_init(void);
 extern void redirect_init(void);
-extern void cluster_init(void);
+extern void tableam_init(void);
 
 /* The hook for new relations calls cluster_new_table. */
 extern void cluster_new_table(Relation rel);
+
+/*
+ * tableam_redirect makes the next copy of this open table, or the next
+ * validation of one of its indexes, call cluster_copy or validation_scan.  It
+ * returns false if the table is not a heap.  These two call tableam_restore
+ * first.  cluster_say_missed logs that the server copied the table instead.
+ */
+extern bool tableam_redirect(Relation heap);
+extern void tableam_restore(Relation heap);
+extern void cluster_copy(PT_COPY_ARGUMENTS);
+extern void cluster_say_missed(Oid table);
+extern void validation_scan(Relation heap, Relation index,
+							IndexInfo *index_info, Snapshot snapshot,
+							ValidateIndexState *state);
+
+/* validation_bulk_delete is the ambulkdelete of both access methods. */
+extern IndexBulkDeleteResult *validation_bulk_delete(IndexVacuumInfo *info,
+													 IndexBulkDeleteResult *stats,
+													 IndexBulkDeleteCallback callback,
+													 void *state);
 
 /* cluster_why_not returns the reason to leave a copy to the server, or NULL. */
 extern const char *cluster_why_not(Relation old_heap, Relation index);
@@ -85,6 +106,13 @@ extern const char *planworkers_obstacle(Relation heap, Relation index);
 extern void planworkers_limit(BtBuildRequest *request, Relation heap,
 							  Relation index, Relation old);
 
+/*
+ * planworkers_validation does so for a validation that reads a number of pages
+ * and, unless these are 0, compares rows with an index of index_pages pages.
+ */
+extern void planworkers_validation(BtBuildRequest *request, double pages,
+								   double rows, double index_pages);
+
 /* True if runs fit on the disk beside a new file of 'rel' and its WAL. */
 extern bool planworkers_runs_fit(Relation rel, double bytes);
 
@@ -103,9 +131,11 @@ extern const char *ambuild_why_not(Relation heap);
 extern ambuild_function ambuild_of_server(Relation rel);
 
 /*
- * ambuild_build calls redirect_found for each index, and utility.c calls
- * redirect_forget after each statement.
+ * ambuild_build and validation_bulk_delete call redirect_found for each index.
+ * redirect_again makes redirect.c look for the index again in the statement's
+ * next transaction.  utility.c calls redirect_forget after each statement.
  */
+extern void redirect_again(Oid index_oid);
 extern void redirect_found(Oid index_oid);
 extern void redirect_forget(void);
 

@@ -137,7 +137,7 @@ _PG_init(void)
 	define_settings();
 	utility_init();
 	redirect_init();
-	cluster_init();
+	tableam_init();
 	siblings_init();
 	sortnode_init();
 }

@@ -7,8 +7,9 @@
  * relcache entry open and calls the entry's rd_indam->ambuild.  An open entry
  * keeps its rd_indam even if invalidations arrive.  So, between the opening of
  * the entry and the build, this file points rd_indam of the entry at a copy of
- * the access method's own IndexAmRoutine with ptsort's ambuild.  No single hook
- * always runs in that window, but these three together cover it:
+ * the access method's own IndexAmRoutine with ptsort's ambuild.  (The copy's
+ * ambulkdelete is ptsort's, too, for validation.c.)  No single hook always runs
+ * in that window, but these three together cover it:
  *
  *	- object access, after creation of an index: every CREATE INDEX and
  *	  constraint.
@@ -17,8 +18,8 @@
  *	  give the index a new file, and the invalidation for that file arrives
  *	  before the build.
  *	- relcache invalidations that this process sends to itself, and receives
- *	  when it locks the index: CONCURRENTLY, which creates and builds an index
- *	  in different transactions.
+ *	  when it locks the index: CONCURRENTLY, which creates, builds and
+ *	  validates an index in different transactions.
  *
  * If no hook redirects the pointer, the server builds the index.  An entry may
  * keep a redirected pointer, so each build checks again whether ptsort may
@@ -43,8 +44,12 @@ static IndexAmRoutine gist_routine;
 
 static object_access_hook_type prev_object_access = NULL;
 
-/* Indexes that CONCURRENTLY created and will build; in TopMemoryContext */
+/*
+ * Indexes that CONCURRENTLY created and will build, or built and will validate;
+ * those that it built in this transaction.  In TopMemoryContext
+ */
 static List *expected = NIL;
+static List *built = NIL;
 
 /* Reminders that this process may still send; protects from endless loops */
 static const int max_reminders = 1000;
@@ -69,6 +74,7 @@ redirect_build(Relation index)
 	{
 		*routine = *index->rd_indam;
 		routine->ambuild = ambuild_build;
+		routine->ambulkdelete = validation_bulk_delete;
 	}
 	index->rd_indam = routine;
 }
@@ -87,11 +93,11 @@ redirect_build_of(Oid index_oid)
 }
 
 static void
-expect_build(Oid index_oid)
+add(List **list, Oid index_oid)
 {
 	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
 
-	expected = lappend_oid(expected, index_oid);
+	*list = list_append_unique_oid(*list, index_oid);
 	reminders = max_reminders;
 	reminded = false;
 	MemoryContextSwitchTo(old);
@@ -116,7 +122,7 @@ redirect_new_index(Relation index)
 	if (index->rd_index != NULL && !index->rd_index->indisready &&
 		index->rd_index->indrelid >= FirstNormalObjectId &&
 		utility_kind() != UTILITY_NONE)
-		expect_build(RelationGetRelid(index));
+		add(&expected, RelationGetRelid(index));
 }
 
 static void
@@ -180,10 +186,10 @@ redirect_rebuild(Oid relid)
 }
 
 /*
- * Third hook: the lock on an index that CONCURRENTLY builds
+ * Third hook: the lock on an index that CONCURRENTLY builds or validates
  *
  * The transaction that builds the index opens the table, locks and opens the
- * index, and builds it.  No hook runs there, but whenever a process acquires a
+ * index, and builds it; that which validates it begins in the same way.  No hook runs there, but whenever a process acquires a
  * lock on a relation, it receives invalidations, and calls relcache callbacks.
  * So the callback, which always runs when the transaction begins, sends this
  * process a reminder: an invalidation of a relation that does not exist.  The
@@ -255,10 +261,39 @@ redirect_found(Oid index_oid)
 }
 
 void
+redirect_again(Oid index_oid)
+{
+	add(&built, index_oid);
+}
+
+void
 redirect_forget(void)
 {
 	list_free(expected);
-	expected = NIL;
+	list_free(built);
+	expected = built = NIL;
+	marks_forget();
+}
+
+/*
+ * The next transactions validate the indexes that this one built.  They may
+ * receive no invalidation that would start the reminders.
+ */
+static void
+redirect_xact(XactEvent event, void *arg)
+{
+	ListCell   *lc;
+
+	if (event != XACT_EVENT_COMMIT)
+		return;
+	foreach(lc, built)
+		add(&expected, lfirst_oid(lc));
+	list_free(built);
+	built = NIL;
+	if (expected == NIL)
+		return;
+	reminders = max_reminders;
+	send_reminder();
 }
 
 static void
@@ -275,4 +310,5 @@ redirect_init(void)
 	prev_object_access = object_access_hook;
 	object_access_hook = ptsort_object_access;
 	CacheRegisterRelcacheCallback(ptsort_relcache_callback, (Datum) 0);
+	RegisterXactCallback(redirect_xact, NULL);
 }

@@ -19,6 +19,9 @@
 #include "access/table.h"
 #include "team/build.h"
 
+/* The marks of the table's pages take at most this part of the budget. */
+#define MARKS_PART		8
+
 void
 build_init(Build *build, const TeamKind *kind,
 		   const PtParallelRequest *request, BuildInfo *info, Size info_size)
@@ -83,7 +86,12 @@ build_run(Build *build, int workers)
 
 	/* Plain builds judge visibility, so their scans must return all tuples. */
 	if (concurrent)
+	{
+		team->marks = marks_create(build->heap, team->budget / MARKS_PART);
+		if (team->marks != NULL)	/* processes share a copy */
+			team->budget -= 2 * marks_size(team->marks->nblocks);
 		team->snapshot = RegisterSnapshot(GetTransactionSnapshot());
+	}
 	else if (build->index != NULL)
 		team->snapshot = SnapshotAny;
 	team_sort(team, workers);
@@ -92,6 +100,8 @@ build_run(Build *build, int workers)
 	else
 		build_enter_phase(team, TEAM_READS);
 	team_wait(team);
+	if (team->marks != NULL)
+		marks_keep(RelationGetRelid(build->index), team->marks);
 	if (concurrent)
 		UnregisterSnapshot(team->snapshot);
 }
@@ -131,6 +141,7 @@ build_scan(Build *build, HeapScanTarget *targets, int ntargets)
 {
 	TeamSlot   *slot = build->team.slot;
 
+	targets[0].marks = build->team.marks;
 	slot->blocks = heapscan_build(build->heap, targets, ntargets,
 								  build->team.scan, team_shares(&build->team),
 								  build->team.snapshot, build->progress);

@@ -20,6 +20,7 @@
 
 #include "throttle/throttle.h"
 #include "team/heapjudge.h"
+#include "team/marks.h"
 #include "util.h"
 
 /*
@@ -115,7 +116,9 @@ judge_all(HeapJudge *judge)
 
 /*
  * Find the tuples that an MVCC snapshot sees.  Returns false if the page is a
- * copy and hint bits do not suffice to judge a tuple.
+ * copy and hint bits do not suffice to judge a tuple.  The page has the mark
+ * MARK_INDEXED only if the tuples themselves prove that the snapshot sees all:
+ * a wrong flag of the page must not lose a row.
  */
 static bool
 judge_visible(HeapJudge *judge, Snapshot snapshot)
@@ -123,6 +126,7 @@ judge_visible(HeapJudge *judge, Snapshot snapshot)
 	OffsetNumber last = prefetch_tuples(judge);
 	bool		all_visible = PageIsAllVisible(judge->here.page) &&
 		!snapshot->takenDuringRecovery;
+	uint32		marks = MARK_INDEXED | (all_visible ? MARK_VISIBLE : 0);
 
 	pt_test_for_old_snapshot(snapshot, judge->heap, judge->here.page);
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
@@ -135,21 +139,27 @@ judge_visible(HeapJudge *judge, Snapshot snapshot)
 		header = heapjudge_header(judge, offset);
 
 		/* the rule of HeapTupleSatisfiesVisibility(), without the call */
-		if (!all_visible &&
-			!(says_live(header) &&
+		if (!(says_live(header) &&
 			  (HeapTupleHeaderXminFrozen(header) ||
 			   TransactionIdPrecedes(HeapTupleHeaderGetRawXmin(header),
 									 snapshot->xmin))))
 		{
-			if (!BufferIsValid(judge->here.buffer))
+			if (all_visible)
+				marks = 0;
+			else if (!BufferIsValid(judge->here.buffer))
 				return false;
 			heapjudge_tuple(judge, offset, &tuple);
-			if (!HeapTupleSatisfiesVisibility(&tuple, snapshot,
+			if (!all_visible &&
+				!HeapTupleSatisfiesVisibility(&tuple, snapshot,
 											  judge->here.buffer))
+			{
+				marks = 0;
 				continue;
+			}
 		}
 		add_item(judge, offset, header, true);
 	}
+	judge->marks = marks;
 	judge->nseen = judge->nitems;
 	return true;
 }
@@ -177,6 +187,7 @@ judge_tuples(HeapJudge *judge)
 
 	judge->nitems = judge->nlive = judge->nseen = 0;
 	judge->heap_only = judge->broken_chain = false;
+	judge->marks = 0;
 
 	if (IsMVCCSnapshot(snapshot) ? !judge_visible(judge, snapshot) :
 		!judge_all(judge))
@@ -233,6 +244,8 @@ heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,
 	judge->nested = throttle_is_nested();
 	judge->reader = heapread_begin(judge->scan, judge->shares,
 								   judge->skips);
+	if (judge->wants != NULL)
+		heapread_choose(judge->reader, judge->wants, judge->arg);
 	report(judge, judge->total_param, judge->scan->rs_nblocks);
 }
 
@@ -250,6 +263,12 @@ heapjudge_next(HeapJudge *judge, bool *judged)
 
 	if (judge->here.page == NULL)
 		return true;
+	if (judge->ignores != NULL && judge->ignores(&judge->here, judge->arg))
+	{
+		judge->nitems = 0;
+		*judged = true;
+		return true;
+	}
 	if (!BufferIsValid(judge->here.buffer))
 	{
 		*judged = judge_tuples(judge);

@@ -44,6 +44,14 @@ typedef struct HeapPage
 extern HeapReader *heapread_begin(HeapScanDesc scan, int shares, bool skips);
 
 /*
+ * heapread_choose restricts a reader to the blocks for which 'wants' returns
+ * true, in any process.  Call it before heapread_next.
+ */
+typedef bool (*HeapBlockFilter) (BlockNumber block, void *arg);
+extern void heapread_choose(HeapReader *reader, HeapBlockFilter wants,
+							void *arg);
+
+/*
  * heapread_next sets *page to the next page, which is valid until the next
  * call.  Returns false after the last page.
  */
@@ -90,11 +98,15 @@ typedef struct HeapJudge
 	bool		find_roots;		/* find the roots of heap-only tuples */
 	int			shares;			/* see heapread_begin */
 	bool		skips;			/* see heapread_begin */
+	HeapBlockFilter wants;		/* NULL, or see heapread_choose */
+
+	/* NULL, or returns true for a page whose tuples are not judged */
+	bool		(*ignores) (const HeapPage *page, void *arg);
 
 	/* SnapshotAny: for tuples, on a locked page, not proved live by hints */
 	TransactionId oldest_xmin;
 	HeapVerdict (*decide) (HTSV_Result status, HeapTuple tuple, void *arg);
-	void	   *arg;
+	void	   *arg;			/* of all these functions */
 
 	HeapScanDesc scan;			/* server's scan: blocks, strategy, snapshot */
 	HeapReader *reader;
@@ -107,6 +119,7 @@ typedef struct HeapJudge
 	int			nseen;			/* all tuples; with MVCC, visible tuples */
 	bool		heap_only;		/* some selected tuples are heap-only */
 	bool		broken_chain;
+	uint32		marks;			/* with MVCC: of the page, see marks.h */
 	OffsetNumber offsets[MaxHeapTuplesPerPage];
 	bool		alive[MaxHeapTuplesPerPage];
 	OffsetNumber roots[MaxHeapTuplesPerPage];	/* if heap_only */

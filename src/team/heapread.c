@@ -64,6 +64,8 @@ struct HeapReader
 	bool		skips;			/* skip damaged pages */
 	bool		ended;			/* true if the current batch is the last */
 	bool		nested;			/* see throttle_is_nested */
+	HeapBlockFilter wants;		/* see heapread_choose; or NULL */
+	void	   *arg;
 	Buffer		buffer;			/* buffer of the current page, or invalid */
 
 	PageBatch	batch;
@@ -143,6 +145,11 @@ fill_batch(HeapReader *reader)
 		if (reader->ended)
 			break;
 		reader->nblocks++;
+		if (reader->wants != NULL && !reader->wants(block, reader->arg))
+		{
+			CHECK_FOR_INTERRUPTS();
+			continue;
+		}
 		batch->states[batch->n] = PAGE_UNREAD;
 		batch->blocks[batch->n++] = block;
 	}
@@ -191,6 +198,15 @@ heapread_begin(HeapScanDesc scan, int shares, bool skips)
 	if (reader->copying)
 		reader->batch.pages = pt_palloc_io_pages(CurrentMemoryContext, BATCH);
 	return reader;
+}
+
+/* The scan's stream cannot leave out blocks. */
+void
+heapread_choose(HeapReader *reader, HeapBlockFilter wants, void *arg)
+{
+	reader->wants = wants;
+	reader->arg = arg;
+	reader->streams = false;
 }
 
 /*

@@ -17,6 +17,7 @@
 
 #include "access/tableam.h"
 #include "nodes/execnodes.h"
+#include "team/marks.h"
 
 /* HeapScanTarget: an index that receives the tuples of a scan. */
 typedef struct HeapScanTarget
@@ -28,6 +29,7 @@ typedef struct HeapScanTarget
 
 	/* If set, the scan passes the number of a damaged page, and goes on. */
 	void		(*damaged) (BlockNumber block, void *state);
+	Marks	   *marks;			/* NULL, or the scan marks the pages */
 	double		rows;			/* result: live rows */
 } HeapScanTarget;
 

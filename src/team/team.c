@@ -35,6 +35,7 @@ typedef enum TeamPiece
 	PIECE_FUNCTION,				/* string: Team.function */
 	PIECE_ARG,					/* the user's argument: Team.arg */
 	PIECE_INFO,					/* the kind's information: Team.info */
+	PIECE_MARKS,				/* Team.marks */
 	PIECE_QUERY,				/* string: the leader's debug_query_string */
 	NUM_PIECES
 } TeamPiece;
@@ -138,6 +139,7 @@ find_shared(Team *team)
 	team->slot = &team->slots[team->participant];
 	team->scan = shm_toc_lookup(team->toc, PIECE_SCAN, true);
 	team->shared = shm_toc_lookup(team->toc, PIECE_KIND, true);
+	team->marks = shm_toc_lookup(team->toc, PIECE_MARKS, true);
 	team->sort_shared = team->stored != NULL ? team->stored :
 		shm_toc_lookup(team->toc, PIECE_SORT, true);
 }
@@ -199,6 +201,8 @@ launch(Team *team)
 		[PIECE_FUNCTION] = {string_size(team->function), team->function},
 		[PIECE_ARG] = {shared.arg_size, team->arg},
 		[PIECE_INFO] = {team->info_size, team->info},
+		[PIECE_MARKS] = {team->marks == NULL ? 0 :
+		marks_size(team->marks->nblocks), team->marks},
 		[PIECE_QUERY] = {string_size(debug_query_string), debug_query_string}
 	};
 
@@ -234,13 +238,14 @@ launch(Team *team)
 
 /* Go on without workers, with the shared state in local memory. */
 static void
-stay_alone(Team *team)
+stay_alone(Team *team, Marks *marks)
 {
 	int			slices = count_slices(team, 1);
 	Size		size;
 
 	team->toc = NULL;
 	team->shared = NULL;		/* it was in the segment */
+	team->marks = marks;
 	team->slots = team->slot = palloc0(sizeof(TeamSlot));
 	team->processes = team->participants = 1;
 	team->launched = 0;
@@ -275,6 +280,7 @@ plan_workers(const Team *team, int workers)
 static void
 set_up(Team *team, int workers)
 {
+	Marks	   *marks = team->marks;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
@@ -293,7 +299,7 @@ set_up(Team *team, int workers)
 	if (team->planned == 0 || !launch(team))
 	{
 		team_leave(team);
-		stay_alone(team);
+		stay_alone(team, marks);
 	}
 	if (team->throttle != NULL)
 		pg_atomic_write_u32(&ptsort_work.shared->participants,

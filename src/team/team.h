@@ -38,6 +38,7 @@
 #include "ptsort_parallel.h"
 #include "storage/dsm.h"
 #include "storage/shm_toc.h"
+#include "team/marks.h"
 
 typedef struct Team Team;
 
@@ -147,6 +148,8 @@ struct Team
 	int			stored_participants;	/* number of writers of 'stored' */
 	Relation	table;			/* table to scan in parallel, or NULL */
 	Snapshot	snapshot;		/* for the scan of the table */
+	Marks	   *marks;			/* the scan marks the table's pages here; the
+								 * processes share a copy; or NULL */
 
 	/* All other fields are private to team.c or read-only for callers. */
 	int			participants;	/* number of processes that put tuples; in a

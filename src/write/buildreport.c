@@ -24,10 +24,10 @@ buildreport_log_level(void)
 }
 
 const char *
-buildreport_count(const Team *team)
+buildreport_count(int participants)
 {
 	return psprintf(ngettext("%d participant", "%d participants",
-							 team->participants), team->participants);
+							 participants), participants);
 }
 
 /* Describe an index's sort key: its class and number of words. */
@@ -50,7 +50,7 @@ buildreport_describe(const Team *team, const char *source, Relation index)
 {
 	int64		least = (int64) team->participants * PTSORT_MIN_BUDGET;
 
-	return psprintf("%s, %s, %s, %lld kB", buildreport_count(team), source,
+	return psprintf("%s, %s, %s, %lld kB", buildreport_count(team->participants), source,
 					describe_key(index),
 					(long long) Max(team->budget, least) / 1024);
 }
@@ -82,7 +82,7 @@ buildreport_end(const Build *build, bool scanned_before, double elapsed_ms)
 	ereport(buildreport_log_level(),
 			(errmsg("ptsort: built index \"%s\": %s, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
 					RelationGetRelationName(build->index),
-					buildreport_count(team), build->index_tuples, elapsed_ms,
+					buildreport_count(team->participants), build->index_tuples, elapsed_ms,
 					(long long) runs,
 					(long long) (temp_bytes + 1023) / 1024)));
 	buildreport_publish(BUILD_REPORT_BUILD, build->index, team,
@@ -115,11 +115,32 @@ buildreport_publish(BuildReportKind kind, Relation index, const Team *team,
 	report->session_user = GetSessionUserId();
 	report->role = GetOuterUserId();
 	namestrcpy(&report->index_name, RelationGetRelationName(index));
+	report->index_id = RelationGetRelid(index);
 	report->scanned_before = scanned_before;
 	report->nparticipants = team->launched + 1;
 	memcpy(report->participants, team->slots, slots);
 	forget(kind);
 	last_reports[kind] = report;
+}
+
+void
+buildreport_validated(Relation index, const ValidateResult *result,
+					  int64 table_pages, double ms)
+{
+	BuildReport *report = last_reports[BUILD_REPORT_BUILD];
+
+	ereport(buildreport_log_level(),
+			(errmsg("ptsort: validated index \"%s\": %s, %.1f ms, read %lld of %lld pages, compared %lld rows, inserted %lld",
+					RelationGetRelationName(index),
+					buildreport_count(result->participants), ms,
+					(long long) result->pages, (long long) table_pages,
+					(long long) result->rows,
+					(long long) result->inserted)));
+	if (report == NULL || report->index_id != RelationGetRelid(index))
+		return;
+	report->validation = *result;
+	report->table_pages = table_pages;
+	report->validation_ms = ms;
 }
 
 const BuildReport *

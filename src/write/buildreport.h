@@ -10,6 +10,7 @@
 #define PTSORT_BUILDREPORT_H
 
 #include "team/build.h"
+#include "validate/validate.h"
 
 /* BuildReport: what the participants of a build or a copy did. */
 typedef struct BuildReport
@@ -17,7 +18,11 @@ typedef struct BuildReport
 	Oid			session_user;	/* only this session user may read the report */
 	Oid			role;			/* only this role may read the report */
 	NameData	index_name;
+	Oid			index_id;
 	bool		scanned_before; /* another index's build scanned the table */
+	ValidateResult validation;	/* of a CONCURRENTLY build */
+	int64		table_pages;	/* then; 0: ptsort did not validate the index */
+	double		validation_ms;
 	int			nparticipants;
 	TeamSlot	participants[FLEXIBLE_ARRAY_MEMBER];
 } BuildReport;
@@ -40,8 +45,8 @@ typedef enum BuildReportKind
 extern bool ptsort_log_build;
 extern int	buildreport_log_level(void);
 
-/* buildreport_count returns the number of participants for a log line. */
-extern const char *buildreport_count(const Team *team);
+/* buildreport_count returns a number of participants for a log line. */
+extern const char *buildreport_count(int participants);
 
 /*
  * buildreport_describe returns text for a start line: the number of
@@ -69,6 +74,13 @@ extern IndexBuildResult *buildreport_end(const Build *build,
  */
 extern void buildreport_publish(BuildReportKind kind, Relation index,
 								const Team *team, bool scanned_before);
+
+/*
+ * buildreport_validated logs the validation of an index of a table with a
+ * number of pages, and adds it to the last report, if that is of this index.
+ */
+extern void buildreport_validated(Relation index, const ValidateResult *result,
+								  int64 table_pages, double ms);
 
 /*
  * buildreport_last returns the session's last report of kind 'kind', or NULL.
