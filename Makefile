@@ -143,8 +143,7 @@ LAYERS = \
 		variants variant_index variant_heap variant_datum variant_tuple variant_gist) \
 	$(addprefix team/, \
 		pageread marks heapjudge heapread heapscan team build parallel) \
-	$(addprefix validate/, \
-		validate leaves insert) \
+	validate/validate \
 	$(addprefix write/, \
 		pagewrite slicelist buildreport) \
 	$(addprefix btree/, \
@@ -160,7 +159,7 @@ LAYERS = \
 		forecast newindex sample indexsize) \
 	query/sortnode \
 	$(addprefix hook/, \
-		hook utility planworkers ambuild tableam cluster validation redirect module) \
+		hook utility planworkers ambuild validation redirect cluster module) \
 	$(addprefix function/, \
 		internals api last check brokenrows progress forecaststatement \
 		forecast)

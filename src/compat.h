@@ -14,7 +14,6 @@
 
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/stratnum.h"
 #include "catalog/index.h"
 #include "catalog/pg_collation.h"
@@ -95,6 +94,9 @@
 
 #define pt_owns_table(table, role) pg_class_ownercheck(table, role)
 
+/* Initializes the table in an IndexVacuumInfo */
+#define PT_HEAPREL(heap)
+
 /* Catalog columns with user-defined rules of ICU; 0: no column */
 #define PT_COLLATION_RULES	0
 #define PT_DATABASE_RULES	0
@@ -109,6 +111,7 @@
 #define pt_palloc_io_pages(cxt, n) \
 	((char *) MemoryContextAlloc(cxt, (Size) (n) * BLCKSZ))
 #else
+#define PT_HEAPREL(heap) .heaprel = (heap),
 #define pt_owns_table(table, role) \
 	object_ownercheck(RelationRelationId, table, role)
 #define PT_COLLATION_RULES	Anum_pg_collation_collicurules
@@ -235,11 +238,11 @@ typedef struct SplitedPageLayout SplitPageLayout;
 #define F_BTOID8CMP			InvalidOid
 #define F_BTOID8SORTSUPPORT InvalidOid
 
-/* Only 19 sets bits of the visibility map outside of VACUUM. */
-#define PT_READS_SET_VISIBILITY false
-
 /* Callers must finalize a new tuple descriptor before its use. */
 #define TupleDescFinalize(desc) ((void) (desc))
+
+/* Only 19 sets bits of the visibility map outside of VACUUM. */
+#define PT_READS_SET_VISIBILITY false
 
 /* Flags of table_beginscan_tidrange() */
 #define PT_NO_SCAN_FLAGS
@@ -260,24 +263,6 @@ typedef struct SplitedPageLayout SplitPageLayout;
 #define pt_index_fetch_begin(rel) table_index_fetch_begin(rel, SO_NONE)
 #define pt_table_hook		build_simple_rel_hook
 #endif
-
-/* Returns what validate_index() passes to ambulkdelete. */
-static inline IndexVacuumInfo
-pt_validation_info(Relation heap, Relation index)
-{
-	IndexVacuumInfo info = {
-		.index = index,
-#if PG_VERSION_NUM >= 160000
-		.heaprel = heap,
-#endif
-		.report_progress = true,
-		.estimated_count = true,
-		.message_level = DEBUG2,
-		.num_heap_tuples = heap->rd_rel->reltuples
-	};
-
-	return info;
-}
 
 static inline void
 pt_add_permission_info(Query *query, RangeTblEntry *rte)

@@ -48,7 +48,7 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BuildReport *report,
 		Float8GetDatum(pt_round(slot->paused_ms)),
 		Float8GetDatum(pt_round(report->validation_ms)),
 		Int64GetDatum(report->table_pages),
-		Int64GetDatum(report->validation.pages),
+		Int64GetDatum(report->validation.pages_read),
 		Int64GetDatum(report->validation.rows),
 		Int64GetDatum(report->validation.inserted)
 	};

@@ -350,7 +350,7 @@ ambuild_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	result = is_gist ? build_gist(heap, index, indexInfo) :
 		build_or_load(heap, index, indexInfo);
 	if (indexInfo->ii_Concurrent)
-		redirect_again(RelationGetRelid(index));
+		redirect_expect(RelationGetRelid(index));	/* to validate it */
 	fault_point("ambuild: end");
 	return result;
 }

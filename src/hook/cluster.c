@@ -7,11 +7,15 @@
  * old table's rd_tableam->relation_copy_for_cluster, and swaps the files of the
  * two tables.  The relrewrite of the transient table is the OID of the old
  * table.  When the server creates the transient table, cluster_new_table()
- * redirects this call of the old table (tableam.c), but only in CLUSTER, REPACK and
- * VACUUM: other statements fill transient tables in their own way.
+ * points rd_tableam in the old table's relcache entry at a copy of heap's
+ * routine with ptsort's function.  It redirects the pointer only in CLUSTER,
+ * REPACK and VACUUM: other statements fill transient tables in their own way.
  *
- * If an invalidation arrives before the call, the server copies the table, and
- * cluster_say_missed() logs that.
+ * ptsort's function first restores the pointer.  If an invalidation arrives
+ * before the call, the entry loses the pointer, the server copies the table,
+ * and cluster_xact() logs that.  If an error occurs before the call, the end of
+ * the transaction invalidates the entry.  Otherwise, code that compares the
+ * pointer with heap's routine would not recognize the table as a heap.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,6 +29,12 @@
 #include "model/cost.h"
 #include "optimizer/optimizer.h"
 #include "write/buildreport.h"
+
+/* heap's routine with ptsort's function; filled in at each redirection */
+static TableAmRoutine heap_routine;
+
+/* The table whose relcache entry points at heap_routine */
+static Oid	redirected = InvalidOid;
 
 static void
 say_leaving(const char *table, const char *reason)
@@ -51,8 +61,8 @@ cluster_why_not(Relation old_heap, Relation index)
 }
 
 /* The relation_copy_for_cluster callback of a redirected relcache entry */
-void
-cluster_copy(PT_COPY_ARGUMENTS)
+static void
+copy_for_cluster(PT_COPY_ARGUMENTS)
 {
 	const char *reason = cluster_why_not(old_heap, index);
 	CopyRules	rules = {
@@ -65,7 +75,8 @@ cluster_copy(PT_COPY_ARGUMENTS)
 	};
 	BtBuildRequest request;
 
-	tableam_restore(old_heap);
+	old_heap->rd_tableam = GetHeapamTableAmRoutine();
+	redirected = InvalidOid;
 	if (reason != NULL)
 	{
 		say_leaving(RelationGetRelationName(old_heap), reason);
@@ -87,17 +98,36 @@ cluster_copy(PT_COPY_ARGUMENTS)
 	fault_point("cluster: end");
 }
 
+/* If ptsort's copy did not run, invalidate the entry.  Reads no catalogs. */
+static void
+take_back(void)
+{
+	Oid			table = redirected;
+
+	redirected = InvalidOid;
+	if (OidIsValid(table))
+		RelationCacheInvalidateEntry(table);
+}
+
 static void
 redirect_copy(Oid table)
 {
-	Relation	old_heap = RelationIdGetRelation(table);
+	Relation	old_heap;
 
+	take_back();
+	old_heap = RelationIdGetRelation(table);
 	if (!RelationIsValid(old_heap))
 		return;
 	if (IsCatalogRelation(old_heap) || RelationIsMapped(old_heap))
 		say_leaving(RelationGetRelationName(old_heap), "system catalog");
-	else
-		(void) tableam_redirect(old_heap);
+	else if (old_heap->rd_tableam == GetHeapamTableAmRoutine())
+	{
+		heap_routine = *old_heap->rd_tableam;
+		heap_routine.relation_copy_for_cluster = copy_for_cluster;
+		old_heap->rd_tableam = &heap_routine;
+		redirected = table;
+		fault_point("cluster: redirected");
+	}
 	RelationClose(old_heap);
 }
 
@@ -110,11 +140,32 @@ cluster_new_table(Relation rel)
 		redirect_copy(rel->rd_rel->relrewrite);
 }
 
-void
-cluster_say_missed(Oid table)
+/* Before a commit, log the copy if the server did it instead of ptsort. */
+static void
+cluster_xact(XactEvent event, void *arg)
 {
-	char	   *name = get_rel_name(table);
+	bool		commits = event == XACT_EVENT_PRE_COMMIT ||
+		event == XACT_EVENT_PRE_PREPARE;
+	char	   *name = commits && OidIsValid(redirected) ?
+		get_rel_name(redirected) : NULL;
 
 	if (name != NULL)
 		say_leaving(name, "its relcache entry was rebuilt meanwhile");
+	if (commits || event == XACT_EVENT_ABORT)
+		take_back();
+}
+
+static void
+cluster_subxact(SubXactEvent event, SubTransactionId mySubid,
+				SubTransactionId parentSubid, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		take_back();
+}
+
+void
+cluster_init(void)
+{
+	RegisterXactCallback(cluster_xact, NULL);
+	RegisterSubXactCallback(cluster_subxact, NULL);
 }

@@ -10,7 +10,6 @@
 
 #include "access/amapi.h"
 #include "btree/btbuild.h"
-#include "copy/copy.h"
 
 /* GUCs */
 extern bool ptsort_enable;
@@ -22,24 +21,10 @@ extern int	ptsort_indexes_per_scan;
 /* _PG_init calls each of these functions, which install a file's hooks. */
 extern void utility_init(void);
 extern void redirect_init(void);
-extern void tableam_init(void);
+extern void cluster_init(void);
 
 /* The hook for new relations calls cluster_new_table. */
 extern void cluster_new_table(Relation rel);
-
-/*
- * tableam_redirect makes the next copy of this open table, or the next
- * validation of one of its indexes, call cluster_copy or validation_scan.  It
- * returns false if the table is not a heap.  These two call tableam_restore
- * first.  cluster_say_missed logs that the server copied the table instead.
- */
-extern bool tableam_redirect(Relation heap);
-extern void tableam_restore(Relation heap);
-extern void cluster_copy(PT_COPY_ARGUMENTS);
-extern void cluster_say_missed(Oid table);
-extern void validation_scan(Relation heap, Relation index,
-							IndexInfo *index_info, Snapshot snapshot,
-							ValidateIndexState *state);
 
 /* validation_bulk_delete is the ambulkdelete of both access methods. */
 extern IndexBulkDeleteResult *validation_bulk_delete(IndexVacuumInfo *info,
@@ -102,16 +87,11 @@ extern const char *planworkers_obstacle(Relation heap, Relation index);
  * of 'index' and request->candidates, or a copy, is fastest, unless the user
  * specified the number.  Adds the reason for a lower number to request->source.
  * 'old' is the index or the table that is written, or NULL for a check.
+ * planworkers_limit_job does so for a single job without runs.
  */
 extern void planworkers_limit(BtBuildRequest *request, Relation heap,
 							  Relation index, Relation old);
-
-/*
- * planworkers_validation does so for a validation that reads a number of pages
- * and, unless these are 0, compares rows with an index of index_pages pages.
- */
-extern void planworkers_validation(BtBuildRequest *request, double pages,
-								   double rows, double index_pages);
+extern void planworkers_limit_job(BtBuildRequest *request, const Job *job);
 
 /* True if runs fit on the disk beside a new file of 'rel' and its WAL. */
 extern bool planworkers_runs_fit(Relation rel, double bytes);
@@ -131,11 +111,11 @@ extern const char *ambuild_why_not(Relation heap);
 extern ambuild_function ambuild_of_server(Relation rel);
 
 /*
- * ambuild_build and validation_bulk_delete call redirect_found for each index.
- * redirect_again makes redirect.c look for the index again in the statement's
- * next transaction.  utility.c calls redirect_forget after each statement.
+ * redirect_expect makes redirect.c look for an index that CONCURRENTLY will
+ * build or validate.  ambuild_build and validation_bulk_delete call
+ * redirect_found, and utility.c calls redirect_forget after each statement.
  */
-extern void redirect_again(Oid index_oid);
+extern void redirect_expect(Oid index_oid);
 extern void redirect_found(Oid index_oid);
 extern void redirect_forget(void);
 

@@ -137,7 +137,7 @@ _PG_init(void)
 	define_settings();
 	utility_init();
 	redirect_init();
-	tableam_init();
+	cluster_init();
 	siblings_init();
 	sortnode_init();
 }

@@ -185,18 +185,6 @@ planworkers_runs_fit(Relation rel, double bytes)
 	return ptsort_disk_reserve == 0 || space_lacking(linitial(needs)) == 0;
 }
 
-void
-planworkers_validation(BtBuildRequest *request, double pages, double rows,
-					   double index_pages)
-{
-	CostSum		sum = {.teams = 1};
-
-	if (request->is_order || ptsort_debug.all_workers)
-		return;
-	sum.alone = sum.divided = cost_validation(pages, rows, index_pages);
-	request->workers = cost_fastest(&sum, request->workers);
-}
-
 static int
 fastest(const BtBuildRequest *request, Relation heap, Relation index,
 		bool copies)
@@ -213,6 +201,16 @@ fastest(const BtBuildRequest *request, Relation heap, Relation index,
 		cost_add(&sum, &job);
 	}
 	return cost_fastest(&sum, request->workers);
+}
+
+void
+planworkers_limit_job(BtBuildRequest *request, const Job *job)
+{
+	CostSum		sum = {0};
+
+	cost_add(&sum, job);
+	if (!request->is_order)
+		request->workers = cost_fastest(&sum, request->workers);
 }
 
 void

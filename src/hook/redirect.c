@@ -46,10 +46,9 @@ static object_access_hook_type prev_object_access = NULL;
 
 /*
  * Indexes that CONCURRENTLY created and will build, or built and will validate;
- * those that it built in this transaction.  In TopMemoryContext
+ * in TopMemoryContext
  */
 static List *expected = NIL;
-static List *built = NIL;
 
 /* Reminders that this process may still send; protects from endless loops */
 static const int max_reminders = 1000;
@@ -92,12 +91,12 @@ redirect_build_of(Oid index_oid)
 	}
 }
 
-static void
-add(List **list, Oid index_oid)
+void
+redirect_expect(Oid index_oid)
 {
 	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
 
-	*list = list_append_unique_oid(*list, index_oid);
+	expected = lappend_oid(expected, index_oid);
 	reminders = max_reminders;
 	reminded = false;
 	MemoryContextSwitchTo(old);
@@ -122,7 +121,7 @@ redirect_new_index(Relation index)
 	if (index->rd_index != NULL && !index->rd_index->indisready &&
 		index->rd_index->indrelid >= FirstNormalObjectId &&
 		utility_kind() != UTILITY_NONE)
-		add(&expected, RelationGetRelid(index));
+		redirect_expect(RelationGetRelid(index));
 }
 
 static void
@@ -261,36 +260,18 @@ redirect_found(Oid index_oid)
 }
 
 void
-redirect_again(Oid index_oid)
-{
-	add(&built, index_oid);
-}
-
-void
 redirect_forget(void)
 {
 	list_free(expected);
-	list_free(built);
-	expected = built = NIL;
+	expected = NIL;
 	marks_forget();
 }
 
-/*
- * The next transactions validate the indexes that this one built.  They may
- * receive no invalidation that would start the reminders.
- */
+/* The next transaction may receive no invalidation that starts reminders. */
 static void
 redirect_xact(XactEvent event, void *arg)
 {
-	ListCell   *lc;
-
-	if (event != XACT_EVENT_COMMIT)
-		return;
-	foreach(lc, built)
-		add(&expected, lfirst_oid(lc));
-	list_free(built);
-	built = NIL;
-	if (expected == NIL)
+	if (event != XACT_EVENT_COMMIT || expected == NIL)
 		return;
 	reminders = max_reminders;
 	send_reminder();

@@ -48,7 +48,6 @@ static const struct
 static const double byte_costs[2][2] = {{0.6, 1.1}, {1, 1.75}};
 
 static const double block_cost = 400;	/* without reading it */
-static const double page_cost = 2500;	/* to read a page from the system */
 static const double run_byte_cost = 1.8;
 static const double merged_byte_cost = 8;
 static const double long_byte_cost = 10;	/* of a value to compress */
@@ -130,16 +129,6 @@ cost_write(const Job *job)
 {
 	return divide(job, job->rows * row_costs[job->key].read) *
 		job->write_factor + cost_bytes(job);
-}
-
-double
-cost_validation(double pages, double rows, double index_pages)
-{
-	const double entry_cost = row_costs[JOB_FIXED].put +
-		row_costs[JOB_FIXED].sort + row_costs[JOB_FIXED].read;
-
-	return ((pages + index_pages) * page_cost + 2 * rows * entry_cost) /
-		second;
 }
 
 double

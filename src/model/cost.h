@@ -26,7 +26,7 @@ typedef enum JobKey
 typedef struct Job
 {
 	bool		copies;			/* a table, not an index */
-	bool		validates;		/* it does not build, see validate.h */
+	bool		validates;		/* an index; it does not build it */
 	JobKey		key;
 	bool		logged;			/* the new relation needs WAL */
 	double		blocks;			/* of the table; 0: there is no scan */
@@ -55,12 +55,6 @@ cost_after_scan(const Job *job)
 {
 	return cost_sort(job) + cost_merge(job) + cost_write(job);
 }
-
-/*
- * cost_validation returns the seconds in which one process reads pages of a
- * table and compares rows with an index of 'index_pages' pages.
- */
-extern double cost_validation(double pages, double rows, double index_pages);
 
 /* cost_workers returns the seconds for starting and ending workers. */
 extern double cost_workers(int workers);

@@ -19,8 +19,8 @@
 #include "access/table.h"
 #include "team/build.h"
 
-/* The marks of the table's pages take at most this part of the budget. */
-#define MARKS_PART		8
+/* The largest part of the budget that marks of pages may take */
+#define MARKS_PART		4
 
 void
 build_init(Build *build, const TeamKind *kind,
@@ -78,6 +78,17 @@ build_request(Relation heap, Relation index, IndexInfo *index_info)
 }
 
 void
+build_use_marks(Team *team, Marks *marks)
+{
+	int64		size = 2 * marks_size(marks->nblocks);	/* and a shared copy */
+
+	if (size > team->budget / MARKS_PART)
+		return;
+	team->marks = marks;
+	team->budget -= size;
+}
+
+void
 build_run(Build *build, int workers)
 {
 	Team	   *team = &build->team;
@@ -87,9 +98,7 @@ build_run(Build *build, int workers)
 	/* Plain builds judge visibility, so their scans must return all tuples. */
 	if (concurrent)
 	{
-		team->marks = marks_create(build->heap, team->budget / MARKS_PART);
-		if (team->marks != NULL)	/* processes share a copy */
-			team->budget -= 2 * marks_size(team->marks->nblocks);
+		build_use_marks(team, marks_create(build->heap));
 		team->snapshot = RegisterSnapshot(GetTransactionSnapshot());
 	}
 	else if (build->index != NULL)
@@ -100,7 +109,7 @@ build_run(Build *build, int workers)
 	else
 		build_enter_phase(team, TEAM_READS);
 	team_wait(team);
-	if (team->marks != NULL)
+	if (concurrent && team->marks != NULL)
 		marks_keep(RelationGetRelid(build->index), team->marks);
 	if (concurrent)
 		UnregisterSnapshot(team->snapshot);

@@ -20,7 +20,6 @@
 
 #include "throttle/throttle.h"
 #include "team/heapjudge.h"
-#include "team/marks.h"
 #include "util.h"
 
 /*
@@ -126,8 +125,8 @@ judge_visible(HeapJudge *judge, Snapshot snapshot)
 	OffsetNumber last = prefetch_tuples(judge);
 	bool		all_visible = PageIsAllVisible(judge->here.page) &&
 		!snapshot->takenDuringRecovery;
-	uint32		marks = MARK_INDEXED | (all_visible ? MARK_VISIBLE : 0);
 
+	judge->marks = MARK_INDEXED | (all_visible ? MARK_VISIBLE : 0);
 	pt_test_for_old_snapshot(snapshot, judge->heap, judge->here.page);
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{
@@ -144,22 +143,20 @@ judge_visible(HeapJudge *judge, Snapshot snapshot)
 			   TransactionIdPrecedes(HeapTupleHeaderGetRawXmin(header),
 									 snapshot->xmin))))
 		{
-			if (all_visible)
-				marks = 0;
-			else if (!BufferIsValid(judge->here.buffer))
+			if (!all_visible && !BufferIsValid(judge->here.buffer))
 				return false;
 			heapjudge_tuple(judge, offset, &tuple);
-			if (!all_visible &&
-				!HeapTupleSatisfiesVisibility(&tuple, snapshot,
-											  judge->here.buffer))
+			if (all_visible)
+				judge->marks = 0;
+			else if (!HeapTupleSatisfiesVisibility(&tuple, snapshot,
+												   judge->here.buffer))
 			{
-				marks = 0;
+				judge->marks = 0;
 				continue;
 			}
 		}
 		add_item(judge, offset, header, true);
 	}
-	judge->marks = marks;
 	judge->nseen = judge->nitems;
 	return true;
 }
@@ -187,7 +184,6 @@ judge_tuples(HeapJudge *judge)
 
 	judge->nitems = judge->nlive = judge->nseen = 0;
 	judge->heap_only = judge->broken_chain = false;
-	judge->marks = 0;
 
 	if (IsMVCCSnapshot(snapshot) ? !judge_visible(judge, snapshot) :
 		!judge_all(judge))
@@ -243,9 +239,7 @@ heapjudge_begin(HeapJudge *judge, ParallelTableScanDesc parallel,
 	judge->scan = (HeapScanDesc) scan;
 	judge->nested = throttle_is_nested();
 	judge->reader = heapread_begin(judge->scan, judge->shares,
-								   judge->skips);
-	if (judge->wants != NULL)
-		heapread_choose(judge->reader, judge->wants, judge->arg);
+								   judge->skips, judge->wanted);
 	report(judge, judge->total_param, judge->scan->rs_nblocks);
 }
 
@@ -263,12 +257,6 @@ heapjudge_next(HeapJudge *judge, bool *judged)
 
 	if (judge->here.page == NULL)
 		return true;
-	if (judge->ignores != NULL && judge->ignores(&judge->here, judge->arg))
-	{
-		judge->nitems = 0;
-		*judged = true;
-		return true;
-	}
 	if (!BufferIsValid(judge->here.buffer))
 	{
 		*judged = judge_tuples(judge);

@@ -14,6 +14,7 @@
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
+#include "team/marks.h"
 
 /*
  * The pages (heapread.c)
@@ -40,16 +41,10 @@ typedef struct HeapPage
  * table is small (SMALL_TABLE), the reader ends after 1/'shares' of the blocks;
  * other processes must read the rest.  If 'skips' is true, a damaged page is no
  * error: heapread_next sets page->page to NULL.  (It is in temporary tables.)
+ * Unless 'wanted' is NULL, the reader leaves out pages without MARK_READ.
  */
-extern HeapReader *heapread_begin(HeapScanDesc scan, int shares, bool skips);
-
-/*
- * heapread_choose restricts a reader to the blocks for which 'wants' returns
- * true, in any process.  Call it before heapread_next.
- */
-typedef bool (*HeapBlockFilter) (BlockNumber block, void *arg);
-extern void heapread_choose(HeapReader *reader, HeapBlockFilter wants,
-							void *arg);
+extern HeapReader *heapread_begin(HeapScanDesc scan, int shares, bool skips,
+								  Marks *wanted);
 
 /*
  * heapread_next sets *page to the next page, which is valid until the next
@@ -98,15 +93,12 @@ typedef struct HeapJudge
 	bool		find_roots;		/* find the roots of heap-only tuples */
 	int			shares;			/* see heapread_begin */
 	bool		skips;			/* see heapread_begin */
-	HeapBlockFilter wants;		/* NULL, or see heapread_choose */
-
-	/* NULL, or returns true for a page whose tuples are not judged */
-	bool		(*ignores) (const HeapPage *page, void *arg);
+	Marks	   *wanted;			/* see heapread_begin */
 
 	/* SnapshotAny: for tuples, on a locked page, not proved live by hints */
 	TransactionId oldest_xmin;
 	HeapVerdict (*decide) (HTSV_Result status, HeapTuple tuple, void *arg);
-	void	   *arg;			/* of all these functions */
+	void	   *arg;
 
 	HeapScanDesc scan;			/* server's scan: blocks, strategy, snapshot */
 	HeapReader *reader;

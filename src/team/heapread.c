@@ -64,8 +64,7 @@ struct HeapReader
 	bool		skips;			/* skip damaged pages */
 	bool		ended;			/* true if the current batch is the last */
 	bool		nested;			/* see throttle_is_nested */
-	HeapBlockFilter wants;		/* see heapread_choose; or NULL */
-	void	   *arg;
+	Marks	   *wanted;			/* see heapread_begin */
 	Buffer		buffer;			/* buffer of the current page, or invalid */
 
 	PageBatch	batch;
@@ -145,7 +144,8 @@ fill_batch(HeapReader *reader)
 		if (reader->ended)
 			break;
 		reader->nblocks++;
-		if (reader->wants != NULL && !reader->wants(block, reader->arg))
+		if (reader->wanted != NULL &&
+			!marks_has(reader->wanted, block, MARK_READ))
 		{
 			CHECK_FOR_INTERRUPTS();
 			continue;
@@ -179,7 +179,7 @@ count_reading(const HeapReader *reader, instr_time start, int reads)
 }
 
 HeapReader *
-heapread_begin(HeapScanDesc scan, int shares, bool skips)
+heapread_begin(HeapScanDesc scan, int shares, bool skips, Marks *wanted)
 {
 	HeapReader *reader = palloc0(sizeof(HeapReader));
 
@@ -189,8 +189,9 @@ heapread_begin(HeapScanDesc scan, int shares, bool skips)
 	reader->most = shares > 0 && scan->rs_nblocks <= SMALL_TABLE ?
 		Max(scan->rs_nblocks / shares, 1) : InvalidBlockNumber;
 	reader->buffer = InvalidBuffer;
+	reader->wanted = wanted;
 	/* the stream has pins on the next pages, also during a pause */
-	reader->streams = PT_HEAP_SCAN_HAS_STREAM && !skips &&
+	reader->streams = PT_HEAP_SCAN_HAS_STREAM && !skips && wanted == NULL &&
 		!throttle_is_limited();
 	reader->copying = (scan->rs_strategy != NULL || skips) &&
 		!RelationUsesLocalBuffers(scan->rs_base.rs_rd);
@@ -198,15 +199,6 @@ heapread_begin(HeapScanDesc scan, int shares, bool skips)
 	if (reader->copying)
 		reader->batch.pages = pt_palloc_io_pages(CurrentMemoryContext, BATCH);
 	return reader;
-}
-
-/* The scan's stream cannot leave out blocks. */
-void
-heapread_choose(HeapReader *reader, HeapBlockFilter wants, void *arg)
-{
-	reader->wants = wants;
-	reader->arg = arg;
-	reader->streams = false;
 }
 
 /*

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * marks.c
- *	  What the scan of a CONCURRENTLY build knows about the table's pages; see
- *	  marks.h.
+ *	  Marks of a table's pages, for the validation of an index; see marks.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,16 +11,9 @@
 #include "team/marks.h"
 #include "utils/memutils.h"
 
-/* KeptMarks: the marks for the validation of one index */
-typedef struct KeptMarks
-{
-	Oid			index_id;
-	Marks	   *marks;
-} KeptMarks;
-
 /*
- * A statement may build several indexes before it validates the first.  In
- * TopMemoryContext
+ * Marks that the session keeps, in TopMemoryContext: a statement may build
+ * several indexes before it validates the first.
  */
 static List *kept = NIL;
 
@@ -33,15 +25,12 @@ marks_size(BlockNumber nblocks)
 }
 
 Marks *
-marks_create(Relation heap, Size most)
+marks_create(Relation heap)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
-	Size		size = marks_size(nblocks);
-	Marks	   *marks;
+	Marks	   *marks = palloc_extended(marks_size(nblocks),
+										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
-	if (size > most)
-		return NULL;
-	marks = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	marks->file = heap->rd_locator;
 	marks->begin = GetXLogInsertRecPtr();
 	marks->nblocks = nblocks;
@@ -50,63 +39,41 @@ marks_create(Relation heap, Size most)
 	return marks;
 }
 
-static KeptMarks *
-find(Oid index_id)
-{
-	ListCell   *lc;
-
-	foreach(lc, kept)
-	{
-		KeptMarks  *entry = lfirst(lc);
-
-		if (entry->index_id == index_id)
-			return entry;
-	}
-	return NULL;
-}
-
 void
 marks_keep(Oid index_id, const Marks *marks)
 {
 	Size		size = marks_size(marks->nblocks);
 	MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
-	KeptMarks  *entry;
+	Marks	   *copy = palloc_extended(size, MCXT_ALLOC_HUGE);
 
-	marks_drop(index_id);		/* of a build that started over */
-	entry = palloc0(sizeof(KeptMarks));
-	entry->index_id = index_id;
-	kept = lappend(kept, entry);
-	entry->marks = palloc_extended(size, MCXT_ALLOC_HUGE);
-	memcpy(entry->marks, marks, size);
+	memcpy(copy, marks, size);
+	copy->index_id = index_id;
+	kept = lcons(copy, kept);	/* an index's last build counts */
 	MemoryContextSwitchTo(caller);
 }
 
-const Marks *
-marks_find(Oid index_id, Relation heap)
+Marks *
+marks_take(Oid index_id, Relation heap)
 {
-	const KeptMarks *entry = find(index_id);
+	ListCell   *lc;
 
-	return entry != NULL && entry->marks != NULL &&
-		RelFileLocatorEquals(entry->marks->file, heap->rd_locator) ?
-		entry->marks : NULL;
-}
+	foreach(lc, kept)
+	{
+		Marks	   *marks = lfirst(lc);
 
-void
-marks_drop(Oid index_id)
-{
-	KeptMarks  *entry = find(index_id);
-
-	if (entry == NULL)
-		return;
-	kept = list_delete_ptr(kept, entry);
-	if (entry->marks != NULL)
-		pfree(entry->marks);
-	pfree(entry);
+		if (marks->index_id != index_id)
+			continue;
+		kept = foreach_delete_current(kept, lc);
+		if (RelFileLocatorEquals(marks->file, heap->rd_locator))
+			return marks;
+		pfree(marks);
+	}
+	return NULL;
 }
 
 void
 marks_forget(void)
 {
-	while (kept != NIL)
-		marks_drop(((const KeptMarks *) linitial(kept))->index_id);
+	list_free_deep(kept);
+	kept = NIL;
 }

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * marks.h
- *	  What the scan of a CONCURRENTLY build knows about the table's pages.
+ *	  Marks of a table's pages, for the validation of an index (validate.h).
  *
- * Validation (validate.h) follows the build, in a later transaction of the same
+ * Validation follows a CONCURRENTLY build in a later transaction of the same
  * statement.  It need not look at a page that did not change since the build's
  * scan, if the scan's snapshot saw all of the page's rows, so that the build
  * indexed them.  So the scan marks such pages, and the session keeps the marks.
@@ -17,30 +17,31 @@
 
 #include "access/xlogdefs.h"
 
-/* A page may have both marks. */
+/* The scan's marks: a page may have both. */
 #define MARK_INDEXED	1		/* the scan's snapshot saw all rows */
 #define MARK_VISIBLE	2		/* the page itself said so, too */
+
+/* The marks of validation */
+#define MARK_READ		1		/* it reads the page */
+#define MARK_COMPARE	2		/* it compares the page's rows with the index */
 
 #define MARK_BITS		2
 #define MARKS_PER_WORD	(32 / MARK_BITS)
 
-/* Marks: in memory that the participants of a build share, or in a session's */
 typedef struct Marks
 {
+	Oid			index_id;		/* see marks_keep */
 	RelFileLocator file;		/* the table's */
-	XLogRecPtr	begin;			/* end of the WAL before the scan */
+	XLogRecPtr	begin;			/* end of the WAL before the build's scan */
 	BlockNumber nblocks;		/* blocks after these have no marks */
 	pg_atomic_uint32 words[FLEXIBLE_ARRAY_MEMBER];
 } Marks;
 
-/*
- * marks_create returns empty marks for a table, in the current memory context,
- * or NULL if they need more than 'most' bytes.
- */
-extern Marks *marks_create(Relation heap, Size most);
+/* marks_create returns empty marks, in the current memory context. */
+extern Marks *marks_create(Relation heap);
 extern Size marks_size(BlockNumber nblocks);
 
-/* Set marks of a block, once.  Several processes may set marks. */
+/* Several processes may set marks at the same time. */
 static inline void
 marks_set(Marks *marks, BlockNumber block, uint32 mark)
 {
@@ -50,24 +51,20 @@ marks_set(Marks *marks, BlockNumber block, uint32 mark)
 }
 
 static inline bool
-marks_has(const Marks *marks, BlockNumber block, uint32 mark)
+marks_has(Marks *marks, BlockNumber block, uint32 mark)
 {
-	pg_atomic_uint32 *word =
-		(pg_atomic_uint32 *) &marks->words[block / MARKS_PER_WORD];
-
 	return block < marks->nblocks &&
-		(pg_atomic_read_u32(word) >> block % MARKS_PER_WORD * MARK_BITS &
-		 mark) != 0;
+		(pg_atomic_read_u32(&marks->words[block / MARKS_PER_WORD]) >>
+		 block % MARKS_PER_WORD * MARK_BITS & mark) != 0;
 }
 
 /*
- * marks_keep keeps a copy of the marks for the validation of an index, until
- * marks_drop, or until marks_forget drops all.  marks_find returns the marks that are kept for an
- * index, or NULL, also if the table has another file now.
+ * marks_keep keeps a copy of the marks for the validation of an index.
+ * marks_take returns this copy, for the caller to free, or NULL if there is
+ * none for the table's present file.  marks_forget frees all copies.
  */
 extern void marks_keep(Oid index_id, const Marks *marks);
-extern const Marks *marks_find(Oid index_id, Relation heap);
-extern void marks_drop(Oid index_id);
+extern Marks *marks_take(Oid index_id, Relation heap);
 extern void marks_forget(void);
 
 #endif							/* PTSORT_MARKS_H */

@@ -13,33 +13,34 @@
  */
 #include "compat.h"
 
-#include "access/nbtree.h"
 #include "access/gist_private.h"
+#include "access/nbtree.h"
 #include "access/visibilitymap.h"
 #include "catalog/pg_am_d.h"
 #include "debug.h"
-#include "miscadmin.h"
+#include "executor/executor.h"
 #include "sort/tuplesort.h"
 #include "storage/barrier.h"
 #include "team/heapjudge.h"
-#include "throttle/throttle.h"
-#include "util.h"
 #include "utils/memutils.h"
 #include "validate/validate.h"
 
-/* The word of a record: the TID, and 1 for a row or 0 for an entry */
+/* The lowest bit of a record: 1 for a row, 0 for an entry */
 #define IS_ROW			UINT64CONST(1)
 
 /* Number of records between two points at which the leader may pause */
 #define POINT			256
 
+/* Number of leaves that a process takes at a time */
+#define LEAVES			32
+
 /* ValidateShared: what the participants share, beside Team.marks */
 typedef struct ValidateShared
 {
-	Barrier		table_read;
+	Barrier		barrier;		/* phases: the table, the index, the rest */
 	pg_atomic_uint32 changed;	/* true if any page must be compared */
-	pg_atomic_uint32 next;		/* next part of the index to read */
-	LeafParts	parts;			/* of a btree index */
+	pg_atomic_uint32 next;		/* next page of the index to read */
+	BlockNumber nblocks;		/* of the index, when it was 0 */
 } ValidateShared;
 
 /* Validator: one process's part of a validation. */
@@ -49,8 +50,11 @@ typedef struct Validator
 
 	/* Leader */
 	BuildInfo	info;
-	const ValidateRequest *request;
-	ValidateResult *result;
+	Validation *validation;
+	EState	   *estate;
+	ExprState  *predicate;
+	TupleTableSlot *slot;
+	IndexFetchTableData *fetch;
 } Validator;
 
 
@@ -72,56 +76,67 @@ map_is_older(Buffer map, const Marks *marks)
 {
 	bool		result;
 
-	if (!PT_READS_SET_VISIBILITY || !BufferIsValid(map))
-		return true;
 	LockBuffer(map, BUFFER_LOCK_SHARE);
 	result = PageGetLSN(BufferGetPage(map)) <= marks->begin;
 	LockBuffer(map, BUFFER_LOCK_UNLOCK);
 	return result;
 }
 
-/* Plan for the blocks that one page of the visibility map describes. */
+/* Mark the pages to read, among those that one page of the map describes. */
 static void
-plan_blocks(ValidatePlan *plan, Relation heap, const Marks *marks,
-			BlockNumber from, BlockNumber end)
+mark_unproved(Validation *self, Marks *marks, BlockNumber from,
+			  BlockNumber end)
 {
 	Buffer		map = InvalidBuffer;
-	bool		trusts_map = !PT_READS_SET_VISIBILITY || RelationNeedsWAL(heap);
+	bool		trusts_map = !PT_READS_SET_VISIBILITY ||
+		RelationNeedsWAL(self->heap);
 
 	for (BlockNumber block = from; block < end && trusts_map; block++)
 		if (!marks_has(marks, block, MARK_VISIBLE) ||
-			!VM_ALL_VISIBLE(heap, block, &map))
-			marks_set(plan->pages, block, MARK_READ);
-	trusts_map &= map_is_older(map, marks);
+			!VM_ALL_VISIBLE(self->heap, block, &map))
+			marks_set(self->pages, block, MARK_READ);
+	if (PT_READS_SET_VISIBILITY && BufferIsValid(map))
+		trusts_map &= map_is_older(map, marks);
 	if (BufferIsValid(map))
 		ReleaseBuffer(map);
-	for (BlockNumber block = from; block < end; block++)
-	{
-		if (!trusts_map)
-			marks_set(plan->pages, block, MARK_READ);
-		if (!marks_has(plan->pages, block, MARK_READ))
-			continue;
-		plan->nread++;
-		/* only WAL moves a page's LSN */
-		if (RelationNeedsWAL(heap) && marks_has(marks, block, MARK_INDEXED))
-			continue;
-		marks_set(plan->pages, block, MARK_COMPARE);
-		plan->ncompared++;
-	}
+	for (BlockNumber block = from; block < end && !trusts_map; block++)
+		marks_set(self->pages, block, MARK_READ);
 }
 
 void
-validate_plan(ValidatePlan *plan, Relation heap, const Marks *marks)
+validate_plan(Validation *self, Marks *marks)
 {
-	memset(plan, 0, sizeof(ValidatePlan));
-	plan->pages = marks_create(heap, SIZE_MAX);
-	plan->pages->begin = marks->begin;
-	for (BlockNumber from = 0; from < plan->pages->nblocks; from += MAP_BLOCKS)
+	BlockNumber nblocks;
+	double		ncompared = 0;
+
+	size_job(&self->job, false, self->heap, self->index);
+	self->job.blocks = 0;
+	self->pages = marks_create(self->heap);
+	self->pages->begin = marks->begin;
+	nblocks = self->pages->nblocks;
+	for (BlockNumber block = 0; block < nblocks; block++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		plan_blocks(plan, heap, marks, from,
-					Min(plan->pages->nblocks - from, MAP_BLOCKS) + from);
+		if (block % MAP_BLOCKS == 0)
+			mark_unproved(self, marks, block,
+						  Min(nblocks - block, MAP_BLOCKS) + block);
+		if (!marks_has(self->pages, block, MARK_READ))
+			continue;
+		self->job.blocks++;
+		/* only WAL moves a page's LSN */
+		if (RelationNeedsWAL(self->heap) &&
+			marks_has(marks, block, MARK_INDEXED))
+			continue;
+		marks_set(self->pages, block, MARK_COMPARE);
+		ncompared++;
 	}
+	/* two records of a word for each row */
+	self->job.key = JOB_FIXED;
+	self->job.rows *= 2 * ncompared / Max(nblocks, 1);
+	self->job.row_bytes = self->job.long_bytes = 0;
+	self->job.validates = true;
+	if (ncompared > 0)
+		self->job.blocks += RelationGetNumberOfBlocks(self->index);
 }
 
 
@@ -151,23 +166,16 @@ put_record(Team *team, const ItemPointerData *tid, uint64 kind)
 	sort_put_entry(team->sort, entry);
 }
 
-/* HeapBlockFilter */
+/* True if the page did not change since the build's scan; else marks it. */
 static bool
-wants(BlockNumber block, void *team)
+is_unchanged(Team *team, const HeapPage *page)
 {
-	return marks_has(((Team *) team)->marks, block, MARK_READ);
-}
-
-/* HeapJudge.ignores: true if the page did not change since the build's scan */
-static bool
-is_unchanged(const HeapPage *page, void *arg)
-{
-	Team	   *team = arg;
 	ValidateShared *shared = team->shared;
+	XLogRecPtr	lsn = BufferIsValid(page->buffer) ?
+		BufferGetLSNAtomic(page->buffer) : PageGetLSN(page->page);
 
 	if (!marks_has(team->marks, page->block, MARK_COMPARE) &&
-		(BufferIsValid(page->buffer) ? BufferGetLSNAtomic(page->buffer) :
-		 PageGetLSN(page->page)) <= team->marks->begin)
+		lsn <= team->marks->begin)
 		return true;
 	marks_set(team->marks, page->block, MARK_COMPARE);
 	pg_atomic_write_u32(&shared->changed, true);
@@ -178,23 +186,22 @@ is_unchanged(const HeapPage *page, void *arg)
 static void
 put_rows(Team *team)
 {
-	TeamSlot   *slot = team->slot;
 	HeapJudge	judge = {
-		.heap = ((Validator *) team)->base.heap,
+		.heap = ((Build *) team)->heap,
 		.progress = team->is_leader,
 		.total_param = PROGRESS_SCAN_BLOCKS_TOTAL,
 		.done_param = PROGRESS_SCAN_BLOCKS_DONE,
 		.find_roots = true,
 		.shares = team_shares(team),
-		.wants = wants,
-		.ignores = is_unchanged,
-		.arg = team
+		.wanted = team->marks
 	};
 	bool		judged;
 
 	heapjudge_begin(&judge, team->scan, team->snapshot);
 	while (heapjudge_next(&judge, &judged))
 	{
+		if (is_unchanged(team, &judge.here))
+			continue;
 		for (int i = 0; i < judge.nitems; i++)
 		{
 			OffsetNumber offset = judge.offsets[i];
@@ -206,83 +213,129 @@ put_rows(Team *team)
 			put_record(team, &tid, IS_ROW);
 			pgstat_count_heap_getnext(judge.heap);
 		}
-		slot->rows += judge.nitems;
+		team->slot->rows += judge.nitems;
 	}
 	heapjudge_end(&judge);
-	slot->blocks = judge.pages;
+	team->slot->blocks = judge.pages;
 }
 
-/* LeafReader */
-static void
-put_entries(const ItemPointerData *tids, int n, void *team)
-{
-	const Marks *marks = ((Team *) team)->marks;
-
-	for (int i = 0; i < n; i++)
-		if (marks_has(marks, ItemPointerGetBlockNumberNoCheck(&tids[i]),
-					  MARK_COMPARE))
-			put_record(team, &tids[i], 0);
-}
-
-/* IndexBulkDeleteCallback that deletes nothing */
+/* IndexBulkDeleteCallback that deletes nothing: put an entry. */
 static bool
-put_gist_entry(ItemPointer tid, void *team)
+put_entry(ItemPointer tid, void *team)
 {
-	put_entries(tid, 1, team);
+	if (marks_has(((Team *) team)->marks, ItemPointerGetBlockNumber(tid),
+				  MARK_COMPARE))
+		put_record(team, tid, 0);
 	return false;
 }
 
-/* The server's code knows how to follow the splits of GiST pages. */
+/* Put the entries of a btree page, without a lock or a pin. */
 static void
-read_gist(Team *team)
-{
-	Build	   *build = (Build *) team;
-	IndexVacuumInfo info = pt_validation_info(build->heap, build->index);
-
-	throttle_hold(true);
-	(void) gistbulkdelete(&info, NULL, put_gist_entry, team);
-	throttle_hold(false);
-}
-
-/* Put this process's part of the entries that point to compared pages. */
-static void
-read_index(Team *team)
+put_leaf(Team *team, BlockNumber block, BufferAccessStrategy strategy)
 {
 	Relation	index = ((Build *) team)->index;
-	ValidateShared *shared = team->shared;
-	bool		is_gist = index->rd_rel->relam == GIST_AM_OID;
-	int			nparts = is_gist ? 1 : shared->parts.n;
-	int			part;
+	PGAlignedBlock copy;
+	Page		page = (Page) copy.data;
+	Buffer		buffer;
 
-	if (team->is_leader)
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_PHASE,
-									 PROGRESS_CREATEIDX_PHASE_VALIDATE_IDXSCAN);
-	while ((part = pg_atomic_fetch_add_u32(&shared->next, 1)) < nparts)
+	CHECK_FOR_INTERRUPTS();
+	buffer = ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL,
+								strategy);
+	LockBuffer(buffer, BT_READ);
+	memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+	work_count(WORK_BLOCKS, 1);
+	if (PageIsNew(page) || !P_ISLEAF(BTPageGetOpaque(page)) ||
+		P_IGNORE(BTPageGetOpaque(page)))
+		return;
+	for (OffsetNumber offset = P_FIRSTDATAKEY(BTPageGetOpaque(page));
+		 offset <= PageGetMaxOffsetNumber(page); offset++)
 	{
-		fault_point("validate: part of the index");
-		if (is_gist)
-			read_gist(team);
-		else
-			leaves_read(index, &shared->parts, part, put_entries, team);
+		IndexTuple	tuple = (IndexTuple)
+			PageGetItem(page, PageGetItemId(page, offset));
+		int			n = BTreeTupleIsPosting(tuple) ?
+			BTreeTupleGetNPosting(tuple) : 1;
+
+		for (int i = 0; i < n; i++)
+			(void) put_entry(BTreeTupleGetHeapTID(tuple) + i, team);
 	}
 }
 
-/* TeamKind.fill */
+/*
+ * Put the entries of this process's part of a btree index.  A split moves
+ * entries to a new page, which is always behind the end of the file: only
+ * VACUUM makes pages reusable, and it conflicts with the statement's lock.  So
+ * after the participants read all pages that were there before, one process
+ * reads the new ones, until it sees the end of the file.
+ */
+static void
+put_leaves(Team *team)
+{
+	ValidateShared *shared = team->shared;
+	Relation	index = ((Build *) team)->index;
+	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
+	BlockNumber end = shared->nblocks;
+	BlockNumber block;
+
+	while ((block = pg_atomic_fetch_add_u32(&shared->next, LEAVES)) < end)
+	{
+		for (int i = 0; i < LEAVES && block < end; i++)
+			put_leaf(team, block++, strategy);
+		throttle_point();
+	}
+	if (BarrierArriveAndWait(&shared->barrier,
+							 WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN))
+		for (block = end; block < RelationGetNumberOfBlocks(index); block++)
+			put_leaf(team, block, strategy);
+	FreeAccessStrategy(strategy);
+}
+
+/* Put the entries of a GiST index, by the server's code, in one process. */
+static void
+put_gist(Team *team)
+{
+	ValidateShared *shared = team->shared;
+	Build	   *build = (Build *) team;
+	IndexVacuumInfo info = {
+		.index = build->index,
+		PT_HEAPREL(build->heap)
+		.report_progress = true,
+		.estimated_count = true,
+		.message_level = DEBUG2,
+		.num_heap_tuples = build->heap->rd_rel->reltuples
+	};
+
+	if (pg_atomic_fetch_add_u32(&shared->next, 1) != 0)
+		return;
+	throttle_hold(true);
+	(void) gistbulkdelete(&info, NULL, put_entry, team);
+	throttle_hold(false);
+}
+
+/* TeamKind.fill.  A worker may start after the others finished a phase. */
 static void
 validate_fill(Team *team)
 {
 	ValidateShared *shared = team->shared;
+	int			phase = BarrierAttach(&shared->barrier);
 
-	/* a worker may start after the others read the table */
-	if (BarrierAttach(&shared->table_read) == 0)
+	if (phase == 0)
 	{
 		put_rows(team);
 		fault_point("validate: table read");
-		(void) BarrierArriveAndWait(&shared->table_read,
+		(void) BarrierArriveAndWait(&shared->barrier,
 									WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 	}
-	if (pg_atomic_read_u32(&shared->changed))
-		read_index(team);
+	if (phase > 1 || !pg_atomic_read_u32(&shared->changed))
+		return;
+	if (team->is_leader)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_PHASE,
+									 PROGRESS_CREATEIDX_PHASE_VALIDATE_IDXSCAN);
+	fault_point("validate: index");
+	if (((Build *) team)->index->rd_rel->relam == GIST_AM_OID)
+		put_gist(team);
+	else
+		put_leaves(team);
 }
 
 
@@ -290,28 +343,58 @@ validate_fill(Team *team)
  * The missing rows
  */
 
-/* TeamKind.read: insert each row whose record is not after that of an entry. */
+/*
+ * Insert the row whose version chain begins at this place, by the rules of the
+ * server's heapam_index_validate_scan().  Even a row that is dead by now needs
+ * the check of uniqueness: it stands for its chain, whose live version has no
+ * entry of its own.  The slot gets a copy, so that no pin remains while
+ * index_insert() waits for another transaction.
+ */
 static void
-validate_insert(Team *team)
+insert_row(Validator *self, ItemPointer root)
 {
-	Validator  *self = (Validator *) team;
-	Inserter   *inserter = insert_begin(self->request);
+	Validation *validation = self->validation;
+	IndexInfo  *info = validation->index_info;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	ItemPointerData tid = *root;
+	bool		again = false;
+
+	ResetPerTupleExprContext(self->estate);
+	if (!table_index_fetch_tuple(self->fetch, &tid, validation->snapshot,
+								 self->slot, &again, NULL))
+		elog(ERROR, "found no visible version of the row at (%u,%u) in table \"%s\"",
+			 ItemPointerGetBlockNumber(root), ItemPointerGetOffsetNumber(root),
+			 RelationGetRelationName(validation->heap));
+	ExecMaterializeSlot(self->slot);
+	table_index_fetch_reset(self->fetch);
+	if (!ExecQual(self->predicate, GetPerTupleExprContext(self->estate)))
+		return;
+	FormIndexDatum(info, self->slot, self->estate, values, isnull);
+	(void) index_insert(validation->index, values, isnull, root,
+						validation->heap, info->ii_Unique ?
+						UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, false, info);
+	validation->inserted++;
+	fault_point("validate: row inserted");
+}
+
+/* Insert the rows whose records do not follow that of an entry. */
+static void
+insert_missing(Validator *self)
+{
+	PtSort	   *sort = self->base.team.sort;
 	uint64		previous = PG_UINT64_MAX;
 	uint64		count = 0;
 	const uint64 *record;
 
-	while ((record = sort_next_entry(team->sort, true)) != NULL)
+	while ((record = sort_next_entry(sort, true)) != NULL)
 	{
 		uint64		tid = record[0] >> 1;
 		ItemPointerData root;
 
+		ItemPointerSet(&root, (BlockNumber) (tid >> 16), (OffsetNumber) tid);
 		if ((record[0] & IS_ROW) != 0 && previous != tid)
-		{
-			ItemPointerSet(&root, (BlockNumber) (tid >> 16),
-						   (OffsetNumber) tid);
-			self->result->inserted += insert_row(inserter, &root);
-			fault_point("validate: row inserted");
-		}
+			insert_row(self, &root);
 		previous = tid;
 		if (++count % POINT == 0)
 		{
@@ -320,7 +403,30 @@ validate_insert(Team *team)
 			throttle_point();
 		}
 	}
-	insert_end(inserter);
+}
+
+/* TeamKind.read */
+static void
+validate_read(Team *team)
+{
+	Validator  *self = (Validator *) team;
+	Relation	heap = self->validation->heap;
+	IndexInfo  *info = self->validation->index_info;
+
+	self->estate = CreateExecutorState();
+	self->slot = table_slot_create(heap, NULL);
+	self->predicate = ExecPrepareQual(info->ii_Predicate, self->estate);
+	self->fetch = pt_index_fetch_begin(heap);
+	GetPerTupleExprContext(self->estate)->ecxt_scantuple = self->slot;
+
+	insert_missing(self);
+
+	table_index_fetch_end(self->fetch);
+	ExecDropSingleTupleTableSlot(self->slot);
+	FreeExecutorState(self->estate);
+	/* these states pointed into the freed executor state */
+	info->ii_ExpressionsState = NIL;
+	info->ii_PredicateState = NULL;
 }
 
 
@@ -339,26 +445,22 @@ validate_shared_init(Team *team, int processes, int slices)
 {
 	ValidateShared *shared = team->shared;
 	Relation	index = ((Build *) team)->index;
+	bool		is_gist = index->rd_rel->relam == GIST_AM_OID;
 
-	BarrierInit(&shared->table_read, 0);
+	BarrierInit(&shared->barrier, 0);
 	pg_atomic_init_u32(&shared->changed, false);
-	pg_atomic_init_u32(&shared->next, 0);
-	shared->parts.n = 0;
-	if (index->rd_rel->relam == BTREE_AM_OID)
-		leaves_divide(index, &shared->parts);
+	pg_atomic_init_u32(&shared->next, is_gist ? 0 : BTREE_METAPAGE + 1);
+	shared->nblocks = RelationGetNumberOfBlocks(index);
 }
 
 static void
 validate_enter_phase(Team *team, TeamPhase phase)
 {
-	static const int64 phases[] = {
-		[TEAM_FILLS] = PROGRESS_CREATEIDX_PHASE_VALIDATE_TABLESCAN,
-		[TEAM_SORTS] = PROGRESS_CREATEIDX_PHASE_VALIDATE_SORT,
-		[TEAM_READS] = PROGRESS_CREATEIDX_PHASE_VALIDATE_TABLESCAN
-	};
-
 	if (team->is_leader)
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_PHASE, phases[phase]);
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_PHASE,
+									 phase == TEAM_SORTS ?
+									 PROGRESS_CREATEIDX_PHASE_VALIDATE_SORT :
+									 PROGRESS_CREATEIDX_PHASE_VALIDATE_TABLESCAN);
 }
 
 static const TeamKind validate_kind = {
@@ -366,7 +468,7 @@ static const TeamKind validate_kind = {
 	.close = build_close,
 	.begin = validate_begin,
 	.fill = validate_fill,
-	.read = validate_insert,
+	.read = validate_read,
 	.shared_size = validate_shared_size,
 	.shared_init = validate_shared_init,
 	.enter_phase = validate_enter_phase
@@ -374,62 +476,42 @@ static const TeamKind validate_kind = {
 
 TEAM_WORKER_MAIN(ptsort_validate_worker_main, Validator, validate_kind);
 
-/* Describe the work: pages to read, and records of 8 bytes to sort. */
 static void
-describe(Validator *self, const ValidatePlan *plan)
+run_team(Validator *self)
 {
+	Validation *validation = self->validation;
 	Team	   *team = &self->base.team;
-	Job		   *job = &self->base.about.job;
-	double		part = plan->nread / (double) plan->pages->nblocks;
-
-	job->validates = true;
-	job->key = JOB_FIXED;
-	job->rows *= 2 * part;		/* rows and entries */
-	job->row_bytes = 0;			/* most need no insertion */
-	job->long_bytes = 0;
-	job->blocks = plan->nread;
-	if (plan->ncompared > 0)
-		job->blocks += RelationGetNumberOfBlocks(self->base.index);
-	team->expected = job->rows;
-}
-
-static void
-run(Validator *self, const ValidateRequest *request)
-{
-	Team	   *team = &self->base.team;
-	PtParallelRequest what = {
-		.table = request->heap,
-		.index = request->index,
-		.index_info = request->index_info,
-		.snapshot = request->snapshot,
+	PtParallelRequest request = {
+		.table = validation->heap,
+		.index = validation->index,
+		.index_info = validation->index_info,
+		.snapshot = validation->snapshot,
 		.budget = (int64) maintenance_work_mem * 1024
 	};
 
-	/* processes share a copy of the plan */
-	what.budget -= Min(2 * marks_size(request->plan->pages->nblocks),
-					   what.budget);
-	build_init(&self->base, &validate_kind, &what, &self->info,
+	build_init(&self->base, &validate_kind, &request, &self->info,
 			   sizeof(self->info));
-	describe(self, request->plan);
+	self->base.about.job = validation->job;
+	team->expected = validation->job.rows;
 	team->worker_main = "ptsort_validate_worker_main";
-	team->marks = request->plan->pages;
-	team_sort(team, request->workers);
+	build_use_marks(team, validation->pages);
+	team_sort(team, validation->workers);
 	team_wait(team);
 	team_end_parallel(team);
 	team_read(team);
 	team_finish(team);
-	self->result->participants = team->participants;
+	validation->participants = team->participants;
 	for (int i = 0; i <= team->launched; i++)
 	{
-		self->result->pages += team->slots[i].blocks;
-		self->result->rows += team->slots[i].rows;
-		self->result->entries += team->slots[i].put - team->slots[i].rows;
+		validation->pages_read += team->slots[i].blocks;
+		validation->rows += team->slots[i].rows;
+		validation->entries += team->slots[i].put - team->slots[i].rows;
 	}
 	team_leave(team);
 }
 
 void
-validate_run(const ValidateRequest *request, ValidateResult *result)
+validate_run(Validation *validation)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort validation",
@@ -437,13 +519,11 @@ validate_run(const ValidateRequest *request, ValidateResult *result)
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	Validator  *self = palloc0(sizeof(Validator));
 
-	memset(result, 0, sizeof(ValidateResult));
-	result->participants = 1;
-	self->request = request;
-	self->result = result;
+	self->validation = validation;
+	validation->participants = 1;
 	fault_point("validate: begin");
-	if (request->plan->nread > 0)
-		run(self, request);
+	if (validation->job.blocks > 0)
+		run_team(self);
 	fault_point("validate: end");
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);

@@ -33,84 +33,34 @@
 
 #include "team/build.h"
 
-/* ValidatePlan: which pages of a table validation must read. */
-typedef struct ValidatePlan
-{
-	Marks	   *pages;			/* with marks MARK_READ and MARK_COMPARE */
-	BlockNumber nread;			/* pages to read */
-	BlockNumber ncompared;		/* those that are surely compared */
-} ValidatePlan;
-
-#define MARK_READ		1		/* validation reads the page */
-#define MARK_COMPARE	2		/* and compares its rows with the index */
-
-/* validate_plan plans, from the marks of the build's scan. */
-extern void validate_plan(ValidatePlan *plan, Relation heap,
-						  const Marks *marks);
-
-typedef struct ValidateRequest
+/* Validation: of one index. */
+typedef struct Validation
 {
 	Relation	heap;
 	Relation	index;			/* btree or GiST */
+
+	/* Set by validate_plan */
+	Marks	   *pages;			/* with marks MARK_READ and MARK_COMPARE */
+	Job			job;			/* for planworkers.c */
+
 	IndexInfo  *index_info;
 	Snapshot	snapshot;		/* the reference snapshot */
-	const ValidatePlan *plan;
 	int			workers;
-} ValidateRequest;
 
-typedef struct ValidateResult
-{
+	/* Results */
 	int			participants;
-	int64		pages;			/* pages of the table that were read */
+	int64		pages_read;		/* of the table */
 	int64		rows;			/* rows compared */
 	int64		entries;		/* entries compared */
 	int64		inserted;
-} ValidateResult;
+} Validation;
 
 /*
- * validate_run validates the index.  Errors are those of the server, such as
- * that of a duplicate key.
+ * validate_plan plans the validation of an index, from the marks of its build.
+ * validate_run does it.  Its errors are those of the server, such as that of a
+ * duplicate key.
  */
-extern void validate_run(const ValidateRequest *request,
-						 ValidateResult *result);
-
-
-/*
- * leaves.c: the TIDs of all leaves of a btree index, beside writers.
- *
- * LeafParts divides the leaves into parts of consecutive pages.  Part i begins
- * with leaf first[i], and ends before the first leaf of part i + 1.
- */
-#define LEAF_PARTS	256
-typedef struct LeafParts
-{
-	int			n;
-	BlockNumber first[LEAF_PARTS + 1];	/* first[n] is P_NONE */
-} LeafParts;
-
-extern void leaves_divide(Relation index, LeafParts *parts);
-
-/*
- * leaves_read passes the TIDs of a part's leaves to a function, without locks
- * and pins.  It may pass TIDs of entries that nobody sees any more.
- */
-typedef void (*LeafReader) (const ItemPointerData *tids, int n, void *arg);
-extern void leaves_read(Relation index, const LeafParts *parts, int part,
-						LeafReader reader, void *arg);
-
-
-/*
- * insert.c: inserts missing rows, by their TIDs, in ascending order.
- */
-typedef struct Inserter Inserter;
-
-extern Inserter *insert_begin(const ValidateRequest *request);
-
-/*
- * insert_row inserts the row whose version chain begins at this place.  Returns
- * false if the predicate of the index excludes the row.
- */
-extern bool insert_row(Inserter *inserter, const ItemPointerData *root);
-extern void insert_end(Inserter *inserter);
+extern void validate_plan(Validation *validation, Marks *marks);
+extern void validate_run(Validation *validation);
 
 #endif							/* PTSORT_VALIDATE_H */

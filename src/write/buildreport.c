@@ -114,8 +114,8 @@ buildreport_publish(BuildReportKind kind, Relation index, const Team *team,
 	/* do not use GetUserId(): the server runs builds as the table's owner */
 	report->session_user = GetSessionUserId();
 	report->role = GetOuterUserId();
-	namestrcpy(&report->index_name, RelationGetRelationName(index));
 	report->index_id = RelationGetRelid(index);
+	namestrcpy(&report->index_name, RelationGetRelationName(index));
 	report->scanned_before = scanned_before;
 	report->nparticipants = team->launched + 1;
 	memcpy(report->participants, team->slots, slots);
@@ -124,23 +124,24 @@ buildreport_publish(BuildReportKind kind, Relation index, const Team *team,
 }
 
 void
-buildreport_validated(Relation index, const ValidateResult *result,
-					  int64 table_pages, double ms)
+buildreport_validated(const Validation *validation, double ms)
 {
 	BuildReport *report = last_reports[BUILD_REPORT_BUILD];
+	Relation	index = validation->index;
 
 	ereport(buildreport_log_level(),
-			(errmsg("ptsort: validated index \"%s\": %s, %.1f ms, read %lld of %lld pages, compared %lld rows, inserted %lld",
+			(errmsg("ptsort: validated index \"%s\": %s, %.1f ms, read %lld of %u pages, compared %lld rows, inserted %lld",
 					RelationGetRelationName(index),
-					buildreport_count(result->participants), ms,
-					(long long) result->pages, (long long) table_pages,
-					(long long) result->rows,
-					(long long) result->inserted)));
+					buildreport_count(validation->participants), ms,
+					(long long) validation->pages_read,
+					validation->pages->nblocks,
+					(long long) validation->rows,
+					(long long) validation->inserted)));
 	if (report == NULL || report->index_id != RelationGetRelid(index))
 		return;
-	report->validation = *result;
-	report->table_pages = table_pages;
+	report->validation = *validation;
 	report->validation_ms = ms;
+	report->table_pages = validation->pages->nblocks;
 }
 
 const BuildReport *

@@ -17,12 +17,12 @@ typedef struct BuildReport
 {
 	Oid			session_user;	/* only this session user may read the report */
 	Oid			role;			/* only this role may read the report */
-	NameData	index_name;
 	Oid			index_id;
+	NameData	index_name;
 	bool		scanned_before; /* another index's build scanned the table */
-	ValidateResult validation;	/* of a CONCURRENTLY build */
-	int64		table_pages;	/* then; 0: ptsort did not validate the index */
+	Validation	validation;		/* results, if table_pages is not 0 */
 	double		validation_ms;
+	int64		table_pages;	/* at the validation */
 	int			nparticipants;
 	TeamSlot	participants[FLEXIBLE_ARRAY_MEMBER];
 } BuildReport;
@@ -76,11 +76,10 @@ extern void buildreport_publish(BuildReportKind kind, Relation index,
 								const Team *team, bool scanned_before);
 
 /*
- * buildreport_validated logs the validation of an index of a table with a
- * number of pages, and adds it to the last report, if that is of this index.
+ * buildreport_validated logs the validation of an index, and adds it to the
+ * last report, if that is of this index.
  */
-extern void buildreport_validated(Relation index, const ValidateResult *result,
-								  int64 table_pages, double ms);
+extern void buildreport_validated(const Validation *validation, double ms);
 
 /*
  * buildreport_last returns the session's last report of kind 'kind', or NULL.
