@@ -179,7 +179,6 @@ factor_of(const Job *build, const Sample *sample)
 	job.rows = sample->entries;
 	job.run_bytes = sample->run_bytes;
 	job.participants = 1;
-	job.write_factor = 1;
 	return sample_part * sample->rows_ms / 1000 /
 		(cost_scan(&job) + cost_sort(&job));
 }
@@ -204,8 +203,7 @@ seconds_of(const Forecast *forecast, const ForecastRequest *request,
 		.row_bytes = forecast->file_bytes / Max(forecast->rows, 1),
 		.run_bytes = forecast->temp_bytes,
 		.participants = Min(request->workers + 1, pt_processors()),
-		.factor = 1,
-		.write_factor = cost_write_factor(forecast->file_bytes)
+		.factor = 1
 	};
 	double		read_ms = sample->block_ms > 0 ?
 		sample->block_ms * sample->nblocks :

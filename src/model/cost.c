@@ -18,8 +18,6 @@
  */
 #include "compat.h"
 
-#include <math.h>
-
 #include "debug.h"
 #include "model/cost.h"
 #include "util.h"
@@ -60,6 +58,13 @@ static const double second = 1e9;
 static const double least_byte_factor = 0.7;
 static const double most_byte_factor = 3;
 
+/*
+ * The system's cache takes about a GB before writing slows down to the speed of
+ * the disk: by 1 to 3 on a machine whose disk takes 1 GB in a second.
+ */
+static const double large_bytes = 1024.0 * 1024 * 1024;
+static const double large_factor = 1.7;
+
 /* Bytes of a participant's last run, which it sorts after the scan */
 static const double last_run_bytes = 8 * 1024 * 1024;
 
@@ -69,6 +74,13 @@ cost_run_bytes(const Job *job)
 	double		part = job->copies ? 1 : row_costs[job->key].run_part;
 
 	return job->rows * job->row_bytes * part;
+}
+
+/* Returns how much longer than in the table everything after the scan takes. */
+static double
+write_factor(const Job *job)
+{
+	return job->rows * job->row_bytes < large_bytes ? 1 : large_factor;
 }
 
 /* Returns seconds for an average participant's part of nanoseconds. */
@@ -105,14 +117,14 @@ cost_sort(const Job *job)
 
 	if (job->blocks == 0)
 		return 0;
-	return divide(job, cost * sorted_later(job)) * job->write_factor;
+	return divide(job, cost * sorted_later(job)) * write_factor(job);
 }
 
 double
 cost_merge(const Job *job)
 {
 	return divide(job, job->merged_bytes * merged_byte_cost) *
-		job->write_factor;
+		write_factor(job);
 }
 
 /* Returns the seconds of writing bytes, which participants do not divide. */
@@ -121,61 +133,20 @@ cost_bytes(const Job *job)
 {
 	return job->rows * job->row_bytes * byte_costs[job->copies][job->logged] *
 		Min(Max(job->factor, least_byte_factor), most_byte_factor) *
-		job->write_factor / second;
+		write_factor(job) / second;
 }
 
 double
 cost_write(const Job *job)
 {
 	return divide(job, job->rows * row_costs[job->key].read) *
-		job->write_factor + cost_bytes(job);
+		write_factor(job) + cost_bytes(job);
 }
 
 double
 cost_workers(int workers)
 {
 	return workers == 0 ? 0 : (workers + 2) * worker_cost / second;
-}
-
-
-/*
- * How fast earlier work wrote
- */
-
-/*
- * The system's cache takes about a GB before writing slows down to the speed of
- * the disk, so small and large relations have different factors.  What is
- * assumed for large ones was 1 to 3 on a machine whose disk takes 1 GB in a
- * second.
- */
-static const double small_bytes = 24.0 * 1024 * 1024;	/* from here on */
-static const double large_bytes = 1024.0 * 1024 * 1024;
-static const double assumed[] = {1, 1.7};
-static double remembered[2];	/* 0: nothing */
-
-/* Factors outside of these limits come from something that happened once. */
-static const double least_factor = 0.25;
-static const double most_factor = 16;
-
-double
-cost_write_factor(double bytes)
-{
-	bool		is_large = bytes >= large_bytes;
-
-	return bytes >= small_bytes && remembered[is_large] > 0 ?
-		remembered[is_large] : assumed[is_large];
-}
-
-/* The new factor counts as much as all earlier ones. */
-void
-cost_remember_writes(double bytes, double factor)
-{
-	double	   *old = &remembered[bytes >= large_bytes];
-
-	if (bytes < small_bytes)
-		return;
-	factor = Min(Max(factor, least_factor), most_factor);
-	*old = *old > 0 ? sqrt(factor * *old) : factor;
 }
 
 

@@ -38,7 +38,6 @@ typedef struct Job
 	int			participants;	/* that processors serve at the same time */
 	double		factor;			/* how much longer than in the table the scan
 								 * takes with this machine and these keys */
-	double		write_factor;	/* cost_write_factor() */
 } Job;
 
 /*
@@ -61,20 +60,6 @@ extern double cost_workers(int workers);
 
 /* cost_run_bytes returns the size of all runs, if there are runs. */
 extern double cost_run_bytes(const Job *job);
-
-/*
- * The scan of a table shows how fast processors are, but not how fast disks
- * take what the last phase writes.  So the leader remembers, at the end of its
- * work, how much longer everything after the scan took than in the table.  Each
- * session remembers its own work only: since PostgreSQL 17 sessions could share
- * a named segment, but builds would then fail where the server has no room for
- * one.
- *
- * cost_write_factor returns the factor for a relation of this size, or an
- * assumption.  cost_remember_writes adds a factor.
- */
-extern double cost_write_factor(double bytes);
-extern void cost_remember_writes(double bytes, double factor);
 
 /*
  * CostSum: the seconds of jobs, one after the other, each with its own team, as

@@ -275,25 +275,3 @@ left_forecast(const WorkState *state, const LeftLimits *limits,
 	forecast->percent = 100 * ratio(forecast->elapsed, forecast->elapsed +
 									forecast->seconds_left);
 }
-
-void
-left_remember(void)
-{
-	WorkState	state;
-	Model		model;
-	double		spent;
-	double		expected;
-
-	if (ptsort_work.shared == NULL)
-		return;
-	work_read(ptsort_work.shared, &state);
-	if (state.phase != WORK_WRITE || state.counts[WORK_PAUSED] > 0)
-		return;
-	state.about.job.write_factor = 1;
-	make_model(&model, &state);
-	spent = wall_time(&state, WORK_SORT) + wall_time(&state, WORK_WRITE);
-	expected = cost_after_scan(&model.job);
-	if (model.is_known && model.job.factor > 0 && expected > 0)
-		cost_remember_writes(model.job.rows * model.job.row_bytes,
-							 spent / expected);
-}

@@ -143,7 +143,6 @@ size_job(Job *job, bool copies, Relation table, Relation index)
 	job->long_bytes = long_bytes(table, index);
 	job->participants = 1;
 	job->factor = 1;
-	job->write_factor = cost_write_factor(job->row_bytes * job->rows);
 }
 
 double

@@ -182,10 +182,4 @@ typedef struct LeftForecast
 extern void left_forecast(const WorkState *state, const LeftLimits *limits,
 						  LeftForecast *forecast);
 
-/*
- * left_remember remembers how long this process's work took after its scan
- * (cost_write_factor).  The leader calls it before it detaches the segment.
- */
-extern void left_remember(void);
-
 #endif							/* PTSORT_WORK_H */

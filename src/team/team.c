@@ -83,8 +83,6 @@ end_throttle(Team *team)
 {
 	if (team->throttle == NULL)
 		return;
-	if (team->is_leader)
-		left_remember();
 	team->slot->paused_ms = ptsort_work.counts[WORK_PAUSED] / 1000.0;
 	dsm_detach(team->throttle);
 	team->throttle = NULL;
