@@ -94,9 +94,6 @@
 
 #define pt_owns_table(table, role) pg_class_ownercheck(table, role)
 
-/* Initializes the table in an IndexVacuumInfo */
-#define PT_HEAPREL(heap)
-
 /* Catalog columns with user-defined rules of ICU; 0: no column */
 #define PT_COLLATION_RULES	0
 #define PT_DATABASE_RULES	0
@@ -111,7 +108,6 @@
 #define pt_palloc_io_pages(cxt, n) \
 	((char *) MemoryContextAlloc(cxt, (Size) (n) * BLCKSZ))
 #else
-#define PT_HEAPREL(heap) .heaprel = (heap),
 #define pt_owns_table(table, role) \
 	object_ownercheck(RelationRelationId, table, role)
 #define PT_COLLATION_RULES	Anum_pg_collation_collicurules

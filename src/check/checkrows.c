@@ -61,11 +61,7 @@ static const SortVariant record_variant = {
 PtSort *
 checkrows_begin(Team *team, const PtSortOptions *options)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "ptsort entries and rows",
-												  ALLOCSET_DEFAULT_SIZES);
-
-	return sort_begin_own(&record_variant, NULL, NULL, 1, context, options);
+	return sort_begin_records(&record_variant, options);
 }
 
 static inline void

@@ -193,6 +193,7 @@ seconds_of(const Forecast *forecast, const ForecastRequest *request,
 		   const Sample *sample, double split_ms)
 {
 	bool		is_split = request->index != NULL && split_ms > 0;
+	Form_pg_class table = request->heap->rd_rel;
 	Job			job = {
 		.copies = request->item->copies,
 		.key = request->index == NULL || is_split ? JOB_FIXED :
@@ -209,6 +210,9 @@ seconds_of(const Forecast *forecast, const ForecastRequest *request,
 		sample->block_ms * sample->nblocks :
 		sample->read_ms * sample_scale(sample) / job.participants;
 
+	/* validation reads the pages again that are not all-visible */
+	if (request->item->concurrent)
+		read_ms *= 2 - table->relallvisible / (double) Max(table->relpages, 1);
 	job.factor = factor_of(&job, sample);
 	return (read_ms + split_ms / job.participants) / 1000 + cost_scan(&job) +
 		cost_after_scan(&job) + cost_workers(request->workers);

@@ -153,22 +153,8 @@ waiting_for(ThrottleShared *shared)
 	return NULL;
 }
 
-/*
- * While the server's own functions scan the table, ptsort counts no blocks, but
- * the server reports them.
- */
 static void
-add_reported_blocks(WorkState *state, const PgBackendStatus *leader)
-{
-	int64		done = leader->st_progress_param[PROGRESS_SCAN_BLOCKS_DONE];
-
-	if (leader->st_progress_command == PROGRESS_COMMAND_CREATE_INDEX &&
-		done > (int64) state->counts[WORK_BLOCKS])
-		state->counts[WORK_BLOCKS] = Min(done, (int64) state->about.job.blocks);
-}
-
-static void
-add_details(Row *row, const PgBackendStatus *leader, ThrottleShared *shared)
+add_details(Row *row, ThrottleShared *shared)
 {
 	WorkState	state;
 	LeftForecast forecast;
@@ -179,7 +165,6 @@ add_details(Row *row, const PgBackendStatus *leader, ThrottleShared *shared)
 	};
 
 	work_read(&shared->work, &state);
-	add_reported_blocks(&state, leader);
 	left_forecast(&state, &limits, &forecast);
 
 	add_text(row, state.about.relation);
@@ -213,7 +198,7 @@ add_row(const PgBackendStatus *leader, ThrottleShared *shared, void *arg)
 		DirectFunctionCall1(namein, CStringGetDatum(database)),
 		database != NULL);
 	if (may_see(leader->st_userid))
-		add_details(&row, leader, shared);
+		add_details(&row, shared);
 	while (row.n < NUM_COLUMNS)
 		add(&row, (Datum) 0, false);
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values,

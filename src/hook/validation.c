@@ -83,9 +83,10 @@ why_not(Relation heap)
 
 /* Plan the validation and redirect the second call.  False: not ptsort's. */
 static bool
-prepare(Relation heap, Relation index)
+prepare(Relation heap, const IndexVacuumInfo *info)
 {
-	Marks	   *marks = marks_take(RelationGetRelid(index), heap);
+	Relation	index = info->index;
+	Marks	   *marks = marks_take(RelationGetRelid(index));
 	const char *reason;
 
 	if (marks == NULL)
@@ -93,7 +94,7 @@ prepare(Relation heap, Relation index)
 	INSTR_TIME_SET_CURRENT(start);
 	validation = (Validation)
 	{
-		.heap = heap,.index = index
+		.heap = heap,.index = index,.request = *info
 	};
 	validate_plan(&validation, marks);
 	pfree(marks);
@@ -125,7 +126,7 @@ validation_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 		bool		ours;
 
 		redirect_found(RelationGetRelid(index));
-		ours = prepare(heap, index);
+		ours = prepare(heap, info);
 		RelationClose(heap);
 		if (ours)
 			return palloc0(sizeof(IndexBulkDeleteResult));

@@ -88,6 +88,7 @@ typedef struct SortHead
 /*
  * sort_begin_own is ptsort_begin for one of ptsort's own variants.  'key' makes
  * the words and compares tuples; it is NULL if images are inline.
+ * sort_begin_records begins a sort of entries with a word and an inline image.
  *
  * If a collation contradicts its tables (text_rank.h), a sort raises an error
  * or, after sort_make_restartable, fails: its stream simply ends, and is not
@@ -99,6 +100,8 @@ typedef struct SortHead
 extern PtSort *sort_begin_own(const SortVariant *variant, PtSortKey *key,
 							  void *state, int nwords, MemoryContext context,
 							  const PtSortOptions *options);
+extern PtSort *sort_begin_records(const SortVariant *variant,
+								  const PtSortOptions *options);
 extern void sort_make_restartable(PtSort *sort);
 extern bool sort_failed(const PtSort *sort);
 extern Oid	sort_contradicted(const PtSort *sort);

@@ -277,6 +277,16 @@ begin(const PtSortVariant *variant, const SortVariant *own, PtSortKey *key,
 }
 
 PtSort *
+sort_begin_records(const SortVariant *variant, const PtSortOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort records",
+												  ALLOCSET_DEFAULT_SIZES);
+
+	return sort_begin_own(variant, NULL, NULL, 1, context, options);
+}
+
+PtSort *
 sort_begin_own(const SortVariant *variant, PtSortKey *key, void *state,
 			   int nwords, MemoryContext context, const PtSortOptions *options)
 {

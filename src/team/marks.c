@@ -31,7 +31,6 @@ marks_create(Relation heap)
 	Marks	   *marks = palloc_extended(marks_size(nblocks),
 										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
-	marks->file = heap->rd_locator;
 	marks->begin = GetXLogInsertRecPtr();
 	marks->nblocks = nblocks;
 	for (BlockNumber i = 0; i <= nblocks / MARKS_PER_WORD; i++)
@@ -53,7 +52,7 @@ marks_keep(Oid index_id, const Marks *marks)
 }
 
 Marks *
-marks_take(Oid index_id, Relation heap)
+marks_take(Oid index_id)
 {
 	ListCell   *lc;
 
@@ -61,12 +60,11 @@ marks_take(Oid index_id, Relation heap)
 	{
 		Marks	   *marks = lfirst(lc);
 
-		if (marks->index_id != index_id)
-			continue;
-		kept = foreach_delete_current(kept, lc);
-		if (RelFileLocatorEquals(marks->file, heap->rd_locator))
+		if (marks->index_id == index_id)
+		{
+			kept = list_delete_ptr(kept, marks);
 			return marks;
-		pfree(marks);
+		}
 	}
 	return NULL;
 }

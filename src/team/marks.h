@@ -31,7 +31,6 @@
 typedef struct Marks
 {
 	Oid			index_id;		/* see marks_keep */
-	RelFileLocator file;		/* the table's */
 	XLogRecPtr	begin;			/* end of the WAL before the build's scan */
 	BlockNumber nblocks;		/* blocks after these have no marks */
 	pg_atomic_uint32 words[FLEXIBLE_ARRAY_MEMBER];
@@ -60,11 +59,11 @@ marks_has(Marks *marks, BlockNumber block, uint32 mark)
 
 /*
  * marks_keep keeps a copy of the marks for the validation of an index.
- * marks_take returns this copy, for the caller to free, or NULL if there is
- * none for the table's present file.  marks_forget frees all copies.
+ * marks_take returns this copy, for the caller to free, or NULL.  marks_forget
+ * frees all copies.
  */
 extern void marks_keep(Oid index_id, const Marks *marks);
-extern Marks *marks_take(Oid index_id, Relation heap);
+extern Marks *marks_take(Oid index_id);
 extern void marks_forget(void);
 
 #endif							/* PTSORT_MARKS_H */

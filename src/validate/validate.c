@@ -144,18 +144,15 @@ validate_plan(Validation *self, Marks *marks)
  * The records
  */
 
-static const SortVariant record_variant = {
-	.base = {.name = "place of a row or an entry",.inline_image = true}
-};
-
+/* TeamKind.begin */
 static PtSort *
 validate_begin(Team *team, const PtSortOptions *options)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "ptsort places",
-												  ALLOCSET_DEFAULT_SIZES);
+	static const SortVariant variant = {
+		.base = {.name = "place of a row or an entry",.inline_image = true}
+	};
 
-	return sort_begin_own(&record_variant, NULL, NULL, 1, context, options);
+	return sort_begin_records(&variant, options);
 }
 
 static inline void
@@ -290,25 +287,13 @@ put_leaves(Team *team)
 	FreeAccessStrategy(strategy);
 }
 
-/* Put the entries of a GiST index, by the server's code, in one process. */
+/* Leader: put the entries of a GiST index, by the server's code. */
 static void
 put_gist(Team *team)
 {
-	ValidateShared *shared = team->shared;
-	Build	   *build = (Build *) team;
-	IndexVacuumInfo info = {
-		.index = build->index,
-		PT_HEAPREL(build->heap)
-		.report_progress = true,
-		.estimated_count = true,
-		.message_level = DEBUG2,
-		.num_heap_tuples = build->heap->rd_rel->reltuples
-	};
-
-	if (pg_atomic_fetch_add_u32(&shared->next, 1) != 0)
-		return;
 	throttle_hold(true);
-	(void) gistbulkdelete(&info, NULL, put_entry, team);
+	(void) gistbulkdelete(&((Validator *) team)->validation->request, NULL,
+						  put_entry, team);
 	throttle_hold(false);
 }
 
@@ -332,10 +317,10 @@ validate_fill(Team *team)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_PHASE,
 									 PROGRESS_CREATEIDX_PHASE_VALIDATE_IDXSCAN);
 	fault_point("validate: index");
-	if (((Build *) team)->index->rd_rel->relam == GIST_AM_OID)
-		put_gist(team);
-	else
+	if (((Build *) team)->index->rd_rel->relam == BTREE_AM_OID)
 		put_leaves(team);
+	else if (team->is_leader)
+		put_gist(team);
 }
 
 
@@ -444,13 +429,11 @@ static void
 validate_shared_init(Team *team, int processes, int slices)
 {
 	ValidateShared *shared = team->shared;
-	Relation	index = ((Build *) team)->index;
-	bool		is_gist = index->rd_rel->relam == GIST_AM_OID;
 
 	BarrierInit(&shared->barrier, 0);
 	pg_atomic_init_u32(&shared->changed, false);
-	pg_atomic_init_u32(&shared->next, is_gist ? 0 : BTREE_METAPAGE + 1);
-	shared->nblocks = RelationGetNumberOfBlocks(index);
+	pg_atomic_init_u32(&shared->next, BTREE_METAPAGE + 1);
+	shared->nblocks = RelationGetNumberOfBlocks(((Build *) team)->index);
 }
 
 static void
@@ -495,7 +478,9 @@ run_team(Validator *self)
 	team->expected = validation->job.rows;
 	team->worker_main = "ptsort_validate_worker_main";
 	build_use_marks(team, validation->pages);
-	team_sort(team, validation->workers);
+	/* a leader that rests would not read a GiST index */
+	team_sort(team, ptsort_debug.leader_participates ?
+			  validation->workers : 0);
 	team_wait(team);
 	team_end_parallel(team);
 	team_read(team);

@@ -38,6 +38,7 @@ typedef struct Validation
 {
 	Relation	heap;
 	Relation	index;			/* btree or GiST */
+	IndexVacuumInfo request;	/* for the server's ambulkdelete */
 
 	/* Set by validate_plan */
 	Marks	   *pages;			/* with marks MARK_READ and MARK_COMPARE */
