@@ -140,20 +140,12 @@ find_row(const Search *self, ItemPointer tid)
 {
 	const SearchedTable *table = &self->tables[self->ntables - 1];
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
-	bool		again = false;
-	TupleTableSlot *slot;
-	IndexFetchTableData *fetch;
 
 	while (block < table->first)
 		table--;
 	ItemPointerSetBlockNumber(tid, block - table->first);
-	slot = table_slot_create(table->heap, NULL);
-	fetch = pt_index_fetch_begin(table->heap);
-	if (table_index_fetch_tuple(fetch, tid, GetActiveSnapshot(), slot, &again,
-								NULL))
-		*tid = slot->tts_tid;
-	table_index_fetch_end(fetch);
-	ExecDropSingleTupleTableSlot(slot);
+	(void) table_index_fetch_tuple_check(table->heap, tid, GetActiveSnapshot(),
+										 NULL);
 	return table->heap;
 }
 

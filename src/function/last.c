@@ -46,8 +46,8 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BuildReport *report,
 		Int64GetDatum(sort->peak_memory),
 		Int64GetDatum(sort->temp_bytes),
 		Float8GetDatum(pt_round(slot->paused_ms)),
-		Float8GetDatum(pt_round(report->validation_ms)),
-		Int64GetDatum(report->table_pages),
+		Float8GetDatum(pt_round(report->validation.ms)),
+		Int64GetDatum(report->validation.table_pages),
 		Int64GetDatum(report->validation.pages_read),
 		Int64GetDatum(report->validation.rows),
 		Int64GetDatum(report->validation.inserted)
@@ -59,7 +59,7 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BuildReport *report,
 	};
 
 	/* the validation is not divided by participants */
-	if (participant >= 0 || report->table_pages == 0)
+	if (participant >= 0 || report->validation.table_pages == 0)
 		memset(nulls + lengthof(nulls) - nvalidation, true, nvalidation);
 
 	/* ptsort_last_copy() returns fewer */

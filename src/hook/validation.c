@@ -57,7 +57,8 @@ validation_scan(Relation heap, Relation index, IndexInfo *index_info,
 	state->htups = validation.rows;
 	state->itups = validation.entries;
 	state->tups_inserted = validation.inserted;
-	buildreport_validated(&validation, pt_ms_since(start));
+	validation.ms = pt_ms_since(start);
+	buildreport_validated(&validation);
 }
 
 /* Returns the reason to leave the planned validation to the server, or NULL. */
@@ -66,7 +67,7 @@ why_not(Relation heap)
 {
 	const char *reason = ambuild_why_not(heap);
 	double		bytes = Max(heap->rd_rel->reltuples, 0) * pair_bytes *
-		validation.job.blocks / Max(validation.pages->nblocks, 1);
+		validation.job.blocks / Max(validation.table_pages, 1);
 
 	if (reason != NULL)
 		return reason;

@@ -19,8 +19,8 @@
 #include "access/table.h"
 #include "team/build.h"
 
-/* The largest part of the budget that marks of pages may take */
-#define MARKS_PART		4
+/* Part of the budget for marks of pages; the processes share another copy */
+#define MARKS_PART		8
 
 void
 build_init(Build *build, const TeamKind *kind,
@@ -78,17 +78,6 @@ build_request(Relation heap, Relation index, IndexInfo *index_info)
 }
 
 void
-build_use_marks(Team *team, Marks *marks)
-{
-	int64		size = 2 * marks_size(marks->nblocks);	/* and a shared copy */
-
-	if (size > team->budget / MARKS_PART)
-		return;
-	team->marks = marks;
-	team->budget -= size;
-}
-
-void
 build_run(Build *build, int workers)
 {
 	Team	   *team = &build->team;
@@ -98,7 +87,8 @@ build_run(Build *build, int workers)
 	/* Plain builds judge visibility, so their scans must return all tuples. */
 	if (concurrent)
 	{
-		build_use_marks(team, marks_create(build->heap));
+		team->marks = marks_create(build->heap, team->budget / MARKS_PART);
+		team->budget -= 2 * marks_size(team->marks->nblocks);
 		team->snapshot = RegisterSnapshot(GetTransactionSnapshot());
 	}
 	else if (build->index != NULL)
@@ -109,10 +99,11 @@ build_run(Build *build, int workers)
 	else
 		build_enter_phase(team, TEAM_READS);
 	team_wait(team);
-	if (concurrent && team->marks != NULL)
-		marks_keep(RelationGetRelid(build->index), team->marks);
 	if (concurrent)
+	{
+		marks_keep(RelationGetRelid(build->index), team->marks);
 		UnregisterSnapshot(team->snapshot);
+	}
 }
 
 static void

@@ -61,12 +61,6 @@ extern PtParallelRequest build_request(Relation heap, Relation index,
 									   IndexInfo *index_info);
 
 /*
- * build_use_marks gives a team marks of the table's pages, or none if they need
- * too much of its budget.
- */
-extern void build_use_marks(Team *team, Marks *marks);
-
-/*
  * build_run launches up to 'workers' workers, and returns after they end.
  * All participants scan, sort and, if team.slices is true, read slices.
  */

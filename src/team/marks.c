@@ -25,9 +25,10 @@ marks_size(BlockNumber nblocks)
 }
 
 Marks *
-marks_create(Relation heap)
+marks_create(Relation heap, double most)
 {
-	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
+	BlockNumber nblocks = (BlockNumber) Min(RelationGetNumberOfBlocks(heap),
+											most * BITS_PER_BYTE / MARK_BITS);
 	Marks	   *marks = palloc_extended(marks_size(nblocks),
 										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 

@@ -36,8 +36,11 @@ typedef struct Marks
 	pg_atomic_uint32 words[FLEXIBLE_ARRAY_MEMBER];
 } Marks;
 
-/* marks_create returns empty marks, in the current memory context. */
-extern Marks *marks_create(Relation heap);
+/*
+ * marks_create returns empty marks, in the current memory context.  If marks of
+ * all pages need more than 'most' bytes, the last pages get none.
+ */
+extern Marks *marks_create(Relation heap, double most);
 extern Size marks_size(BlockNumber nblocks);
 
 /* Several processes may set marks at the same time. */

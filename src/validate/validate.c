@@ -68,73 +68,63 @@ typedef struct Validator
 	 BITS_PER_HEAPBLOCK)
 
 /*
- * True if no bit of a page of the visibility map was set since the build's
- * scan.  The lock makes sure that a process that set a bit also set the LSN.
+ * Plan for the blocks that one page of the visibility map describes.  A process
+ * that sets a bit locks the page until it also set the LSN.  Returns the number
+ * of blocks to compare.
  */
-static bool
-map_is_older(Buffer map, const Marks *marks)
+static double
+plan_blocks(Validation *self, Marks *marks, BlockNumber from, BlockNumber end)
 {
-	bool		result;
-
-	LockBuffer(map, BUFFER_LOCK_SHARE);
-	result = PageGetLSN(BufferGetPage(map)) <= marks->begin;
-	LockBuffer(map, BUFFER_LOCK_UNLOCK);
-	return result;
-}
-
-/* Mark the pages to read, among those that one page of the map describes. */
-static void
-mark_unproved(Validation *self, Marks *marks, BlockNumber from,
-			  BlockNumber end)
-{
+	bool		is_logged = RelationNeedsWAL(self->heap);
+	double		ncompared = 0;
 	Buffer		map = InvalidBuffer;
-	bool		trusts_map = !PT_READS_SET_VISIBILITY ||
-		RelationNeedsWAL(self->heap);
+	bool		trusts_map;
 
-	for (BlockNumber block = from; block < end && trusts_map; block++)
-		if (!marks_has(marks, block, MARK_VISIBLE) ||
-			!VM_ALL_VISIBLE(self->heap, block, &map))
-			marks_set(self->pages, block, MARK_READ);
-	if (PT_READS_SET_VISIBILITY && BufferIsValid(map))
-		trusts_map &= map_is_older(map, marks);
+	(void) VM_ALL_VISIBLE(self->heap, from, &map);
 	if (BufferIsValid(map))
-		ReleaseBuffer(map);
-	for (BlockNumber block = from; block < end && !trusts_map; block++)
+		LockBuffer(map, BUFFER_LOCK_SHARE);
+	trusts_map = BufferIsValid(map) &&
+		(!PT_READS_SET_VISIBILITY ||
+		 (is_logged && PageGetLSN(BufferGetPage(map)) <= marks->begin));
+	for (BlockNumber block = from; block < end; block++)
+	{
+		if (trusts_map && marks_has(marks, block, MARK_VISIBLE) &&
+			VM_ALL_VISIBLE(self->heap, block, &map))
+			continue;
 		marks_set(self->pages, block, MARK_READ);
+		self->job.blocks++;
+		/* only WAL moves a page's LSN */
+		if (is_logged && marks_has(marks, block, MARK_INDEXED))
+			continue;
+		marks_set(self->pages, block, MARK_COMPARE);
+		ncompared++;
+	}
+	if (BufferIsValid(map))
+		UnlockReleaseBuffer(map);
+	return ncompared;
 }
 
 void
 validate_plan(Validation *self, Marks *marks)
 {
-	BlockNumber nblocks;
 	double		ncompared = 0;
 
 	size_job(&self->job, false, self->heap, self->index);
 	self->job.blocks = 0;
-	self->pages = marks_create(self->heap);
+	self->pages = marks_create(self->heap, INFINITY);
 	self->pages->begin = marks->begin;
-	nblocks = self->pages->nblocks;
-	for (BlockNumber block = 0; block < nblocks; block++)
+	self->table_pages = self->pages->nblocks;
+	for (int64 block = 0; block < self->table_pages; block += MAP_BLOCKS)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (block % MAP_BLOCKS == 0)
-			mark_unproved(self, marks, block,
-						  Min(nblocks - block, MAP_BLOCKS) + block);
-		if (!marks_has(self->pages, block, MARK_READ))
-			continue;
-		self->job.blocks++;
-		/* only WAL moves a page's LSN */
-		if (RelationNeedsWAL(self->heap) &&
-			marks_has(marks, block, MARK_INDEXED))
-			continue;
-		marks_set(self->pages, block, MARK_COMPARE);
-		ncompared++;
+		ncompared += plan_blocks(self, marks, block,
+								 Min(self->table_pages, block + MAP_BLOCKS));
 	}
 	/* two records of a word for each row */
-	self->job.key = JOB_FIXED;
-	self->job.rows *= 2 * ncompared / Max(nblocks, 1);
-	self->job.row_bytes = self->job.long_bytes = 0;
 	self->job.validates = true;
+	self->job.key = JOB_FIXED;
+	self->job.rows *= 2 * ncompared / Max(self->table_pages, 1);
+	self->job.row_bytes = self->job.long_bytes = 0;
 	if (ncompared > 0)
 		self->job.blocks += RelationGetNumberOfBlocks(self->index);
 }
@@ -477,7 +467,8 @@ run_team(Validator *self)
 	self->base.about.job = validation->job;
 	team->expected = validation->job.rows;
 	team->worker_main = "ptsort_validate_worker_main";
-	build_use_marks(team, validation->pages);
+	team->marks = validation->pages;
+	team->budget -= Min(2 * marks_size(team->marks->nblocks), team->budget);
 	/* a leader that rests would not read a GiST index */
 	team_sort(team, ptsort_debug.leader_participates ?
 			  validation->workers : 0);
@@ -509,7 +500,6 @@ validate_run(Validation *validation)
 	fault_point("validate: begin");
 	if (validation->job.blocks > 0)
 		run_team(self);
-	fault_point("validate: end");
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
 }

@@ -42,6 +42,7 @@ typedef struct Validation
 
 	/* Set by validate_plan */
 	Marks	   *pages;			/* with marks MARK_READ and MARK_COMPARE */
+	int64		table_pages;
 	Job			job;			/* for planworkers.c */
 
 	IndexInfo  *index_info;
@@ -54,6 +55,7 @@ typedef struct Validation
 	int64		rows;			/* rows compared */
 	int64		entries;		/* entries compared */
 	int64		inserted;
+	double		ms;				/* set by hook/validation.c */
 } Validation;
 
 /*

@@ -124,24 +124,22 @@ buildreport_publish(BuildReportKind kind, Relation index, const Team *team,
 }
 
 void
-buildreport_validated(const Validation *validation, double ms)
+buildreport_validated(const Validation *validation)
 {
 	BuildReport *report = last_reports[BUILD_REPORT_BUILD];
 	Relation	index = validation->index;
 
 	ereport(buildreport_log_level(),
-			(errmsg("ptsort: validated index \"%s\": %s, %.1f ms, read %lld of %u pages, compared %lld rows, inserted %lld",
+			(errmsg("ptsort: validated index \"%s\": %s, %.1f ms, read %lld of %lld pages, compared %lld rows, inserted %lld",
 					RelationGetRelationName(index),
-					buildreport_count(validation->participants), ms,
+					buildreport_count(validation->participants),
+					validation->ms,
 					(long long) validation->pages_read,
-					validation->pages->nblocks,
+					(long long) validation->table_pages,
 					(long long) validation->rows,
 					(long long) validation->inserted)));
-	if (report == NULL || report->index_id != RelationGetRelid(index))
-		return;
-	report->validation = *validation;
-	report->validation_ms = ms;
-	report->table_pages = validation->pages->nblocks;
+	if (report != NULL && report->index_id == RelationGetRelid(index))
+		report->validation = *validation;
 }
 
 const BuildReport *

@@ -20,9 +20,7 @@ typedef struct BuildReport
 	Oid			index_id;
 	NameData	index_name;
 	bool		scanned_before; /* another index's build scanned the table */
-	Validation	validation;		/* results, if table_pages is not 0 */
-	double		validation_ms;
-	int64		table_pages;	/* at the validation */
+	Validation	validation;		/* its results; table_pages is 0: none */
 	int			nparticipants;
 	TeamSlot	participants[FLEXIBLE_ARRAY_MEMBER];
 } BuildReport;
@@ -79,7 +77,7 @@ extern void buildreport_publish(BuildReportKind kind, Relation index,
  * buildreport_validated logs the validation of an index, and adds it to the
  * last report, if that is of this index.
  */
-extern void buildreport_validated(const Validation *validation, double ms);
+extern void buildreport_validated(const Validation *validation);
 
 /*
  * buildreport_last returns the session's last report of kind 'kind', or NULL.
