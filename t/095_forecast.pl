@@ -189,21 +189,6 @@ SKIP:
 	like($err, qr/must be owner of table numbers/, 'MAINTAIN does not suffice for CREATE INDEX');
 }
 
-# A build that writes slowly makes the next forecasts of its session longer.
-$node->safe_psql('postgres', 'CREATE TABLE words AS SELECT md5(i::text) AS word FROM generate_series(1, 600000) i; VACUUM ANALYZE words');
-my $seconds = q{SELECT seconds FROM ptsort_forecast('CREATE INDEX ON words (word)')};
-my $pause = pause_points($node);
-my $slow = start_psql($node, $seconds, q{SET ptsort_test.fault = 'build: before load:1:pause'},
-	'CREATE INDEX words_i ON words (word)', $seconds);
-wait_for_point($node, 'build: before load');
-sleep(3);
-end_session($pause);
-$slow->{run}->finish;
-my ($before, $after) = split /\n/, $slow->{out};
-cmp_ok($after, '>', 1.5 * $before, 'a slow build makes forecasts longer');
-cmp_ok($node->safe_psql('postgres', $seconds), '<', 0.7 * $after,
-	'other sessions do not know that');
-
 # Unlogged tables have no WAL.
 is($node->safe_psql('postgres', q{
 CREATE UNLOGGED TABLE unlogged AS TABLE sorted;

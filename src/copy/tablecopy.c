@@ -104,7 +104,8 @@ say_end(const Copier *self, double copied, double elapsed_ms)
 	ereport(buildreport_log_level(),
 			(errmsg("ptsort: copied table \"%s\": %s, %.0f rows, %.1f ms, written by %s",
 					RelationGetRelationName(self->rules.old_heap),
-					buildreport_count(self->team.participants), copied, elapsed_ms,
+					buildreport_count(self->team.participants), copied,
+					elapsed_ms,
 					self->writer == NULL ? "the server's functions" :
 					"all of them")));
 }

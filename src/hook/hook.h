@@ -26,11 +26,11 @@ extern void cluster_init(void);
 /* The hook for new relations calls cluster_new_table. */
 extern void cluster_new_table(Relation rel);
 
-/* validation_bulk_delete is the ambulkdelete of both access methods. */
-extern IndexBulkDeleteResult *validation_bulk_delete(IndexVacuumInfo *info,
-													 IndexBulkDeleteResult *stats,
-													 IndexBulkDeleteCallback callback,
-													 void *state);
+/* validation_begin is the ambulkdelete of both access methods. */
+extern IndexBulkDeleteResult *validation_begin(IndexVacuumInfo *info,
+											   IndexBulkDeleteResult *stats,
+											   IndexBulkDeleteCallback callback,
+											   void *state);
 
 /* cluster_why_not returns the reason to leave a copy to the server, or NULL. */
 extern const char *cluster_why_not(Relation old_heap, Relation index);
@@ -112,7 +112,7 @@ extern ambuild_function ambuild_of_server(Relation rel);
 
 /*
  * redirect_expect makes redirect.c look for an index that CONCURRENTLY will
- * build or validate.  ambuild_build and validation_bulk_delete call
+ * build or validate.  ambuild_build and validation_begin call
  * redirect_found, and utility.c calls redirect_forget after each statement.
  */
 extern void redirect_expect(Oid index_oid);

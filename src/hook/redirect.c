@@ -73,7 +73,7 @@ redirect_build(Relation index)
 	{
 		*routine = *index->rd_indam;
 		routine->ambuild = ambuild_build;
-		routine->ambulkdelete = validation_bulk_delete;
+		routine->ambulkdelete = validation_begin;
 	}
 	index->rd_indam = routine;
 }
@@ -188,14 +188,14 @@ redirect_rebuild(Oid relid)
  * Third hook: the lock on an index that CONCURRENTLY builds or validates
  *
  * The transaction that builds the index opens the table, locks and opens the
- * index, and builds it; that which validates it begins in the same way.  No hook runs there, but whenever a process acquires a
- * lock on a relation, it receives invalidations, and calls relcache callbacks.
- * So the callback, which always runs when the transaction begins, sends this
- * process a reminder: an invalidation of a relation that does not exist.  The
- * callback that receives the reminder sends another one, until this process has
- * the index's lock.  Then the server is about to open the index, and the
+ * index, and builds it; so does the one that validates it.  No hook runs there,
+ * but whenever a process acquires a lock on a relation, it receives
+ * invalidations, and calls relcache callbacks.  So at each commit this process
+ * sends itself a reminder: an invalidation of a relation that does not exist.
+ * The callback that receives the reminder sends another one, until this process
+ * has the index's lock.  Then the server is about to open the index, and the
  * callback redirects its build.  The entry is closed until the server opens it;
- * if an invalidation arrives between, the server builds the index.
+ * if an invalidation arrives between, the server builds or validates the index.
  *
  * Each process has its own OID for reminders.  If other sessions with expected
  * builds answered a reminder, the reminders would multiply.  No relation has an
@@ -245,7 +245,7 @@ redirect_expected(Oid relid)
 		reminded = false;
 	if (OidIsValid(locked))
 		redirect_build_of(locked);
-	else if (!reminded && (arrived || !IsTransactionState()))
+	else if (arrived)
 		send_reminder();
 }
 
@@ -267,14 +267,14 @@ redirect_forget(void)
 	marks_forget();
 }
 
-/* The next transaction may receive no invalidation that starts reminders. */
 static void
 redirect_xact(XactEvent event, void *arg)
 {
 	if (event != XACT_EVENT_COMMIT || expected == NIL)
 		return;
 	reminders = max_reminders;
-	send_reminder();
+	if (!reminded)
+		send_reminder();
 }
 
 static void

@@ -4,13 +4,13 @@
  *	  Makes ptsort validate the indexes that it built CONCURRENTLY.
  *
  * The server's validate_index() calls the index's ambulkdelete, which collects
- * the TIDs of all entries, and then the table's index_validate_scan.  redirect.c
- * makes it call validation_bulk_delete().  If ptsort built the index in this
- * statement, this function only plans the validation, and points rd_tableam of
- * the table at a copy of heap's routine, so that the second call reaches
- * validation_scan(), which does the work.  Between the two calls the server
- * sorts the TIDs, of which there are none: no error and no invalidation can
- * arrive there.
+ * the TIDs of all entries, and then the table's index_validate_scan.
+ * redirect.c makes it call validation_begin().  If ptsort built the index in
+ * this statement, this function only plans the validation, and points
+ * rd_tableam of the table at a copy of heap's routine, so that the second call
+ * reaches validation_scan(), which does the work.  Between the two calls the
+ * server sorts the TIDs, of which there are none: no error and no invalidation
+ * can arrive there.
  *
  * A relcache entry may keep the redirected ambulkdelete.  Then VACUUM calls it,
  * and it calls the server's function.
@@ -115,8 +115,8 @@ prepare(Relation heap, const IndexVacuumInfo *info)
 }
 
 IndexBulkDeleteResult *
-validation_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-					   IndexBulkDeleteCallback callback, void *state)
+validation_begin(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+				 IndexBulkDeleteCallback callback, void *state)
 {
 	Relation	index = info->index;
 

@@ -17,15 +17,19 @@
 
 #include "access/xlogdefs.h"
 
-/* The scan's marks: a page may have both. */
-#define MARK_INDEXED	1		/* the scan's snapshot saw all rows */
-#define MARK_VISIBLE	2		/* the page itself said so, too */
+/* Mark: a page may have two. */
+typedef enum Mark
+{
+	/* marks of the build's scan */
+	MARK_INDEXED = 1,			/* its snapshot saw all rows */
+	MARK_VISIBLE = 2,			/* the page itself said so, too */
 
-/* The marks of validation */
-#define MARK_READ		1		/* it reads the page */
-#define MARK_COMPARE	2		/* it compares the page's rows with the index */
+	/* marks of validation */
+	MARK_READ = 1,				/* it reads the page */
+	MARK_COMPARE = 2,			/* it compares the rows with the index */
 
-#define MARK_BITS		2
+	MARK_BITS = 2
+} Mark;
 #define MARKS_PER_WORD	(32 / MARK_BITS)
 
 typedef struct Marks
@@ -47,9 +51,9 @@ extern Size marks_size(BlockNumber nblocks);
 static inline void
 marks_set(Marks *marks, BlockNumber block, uint32 mark)
 {
+	mark <<= block % MARKS_PER_WORD * MARK_BITS;
 	if (mark != 0 && block < marks->nblocks)
-		(void) pg_atomic_fetch_or_u32(&marks->words[block / MARKS_PER_WORD],
-									  mark << block % MARKS_PER_WORD * MARK_BITS);
+		pg_atomic_fetch_or_u32(&marks->words[block / MARKS_PER_WORD], mark);
 }
 
 static inline bool

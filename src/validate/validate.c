@@ -22,6 +22,7 @@
 #include "sort/tuplesort.h"
 #include "storage/barrier.h"
 #include "team/heapjudge.h"
+#include "team/pageread.h"
 #include "utils/memutils.h"
 #include "validate/validate.h"
 
@@ -30,9 +31,6 @@
 
 /* Number of records between two points at which the leader may pause */
 #define POINT			256
-
-/* Number of leaves that a process takes at a time */
-#define LEAVES			32
 
 /* ValidateShared: what the participants share, beside Team.marks */
 typedef struct ValidateShared
@@ -264,9 +262,10 @@ put_leaves(Team *team)
 	BlockNumber end = shared->nblocks;
 	BlockNumber block;
 
-	while ((block = pg_atomic_fetch_add_u32(&shared->next, LEAVES)) < end)
+	while ((block = pg_atomic_fetch_add_u32(&shared->next,
+											PAGEREAD_MOST)) < end)
 	{
-		for (int i = 0; i < LEAVES && block < end; i++)
+		for (int i = 0; i < PAGEREAD_MOST && block < end; i++)
 			put_leaf(team, block++, strategy);
 		throttle_point();
 	}
@@ -338,9 +337,8 @@ insert_row(Validator *self, ItemPointer root)
 	ResetPerTupleExprContext(self->estate);
 	if (!table_index_fetch_tuple(self->fetch, &tid, validation->snapshot,
 								 self->slot, &again, NULL))
-		elog(ERROR, "found no visible version of the row at (%u,%u) in table \"%s\"",
-			 ItemPointerGetBlockNumber(root), ItemPointerGetOffsetNumber(root),
-			 RelationGetRelationName(validation->heap));
+		elog(ERROR, "found no visible version of the row at (%u,%u)",
+			 ItemPointerGetBlockNumber(root), ItemPointerGetOffsetNumber(root));
 	ExecMaterializeSlot(self->slot);
 	table_index_fetch_reset(self->fetch);
 	if (!ExecQual(self->predicate, GetPerTupleExprContext(self->estate)))
@@ -429,11 +427,12 @@ validate_shared_init(Team *team, int processes, int slices)
 static void
 validate_enter_phase(Team *team, TeamPhase phase)
 {
+	int64		value = phase == TEAM_SORTS ?
+		PROGRESS_CREATEIDX_PHASE_VALIDATE_SORT :
+		PROGRESS_CREATEIDX_PHASE_VALIDATE_TABLESCAN;
+
 	if (team->is_leader)
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_PHASE,
-									 phase == TEAM_SORTS ?
-									 PROGRESS_CREATEIDX_PHASE_VALIDATE_SORT :
-									 PROGRESS_CREATEIDX_PHASE_VALIDATE_TABLESCAN);
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_PHASE, value);
 }
 
 static const TeamKind validate_kind = {

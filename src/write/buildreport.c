@@ -50,7 +50,8 @@ buildreport_describe(const Team *team, const char *source, Relation index)
 {
 	int64		least = (int64) team->participants * PTSORT_MIN_BUDGET;
 
-	return psprintf("%s, %s, %s, %lld kB", buildreport_count(team->participants), source,
+	return psprintf("%s, %s, %s, %lld kB",
+					buildreport_count(team->participants), source,
 					describe_key(index),
 					(long long) Max(team->budget, least) / 1024);
 }
@@ -82,7 +83,8 @@ buildreport_end(const Build *build, bool scanned_before, double elapsed_ms)
 	ereport(buildreport_log_level(),
 			(errmsg("ptsort: built index \"%s\": %s, %.0f tuples, %.1f ms, runs: %lld, temporary files: %lld kB",
 					RelationGetRelationName(build->index),
-					buildreport_count(team->participants), build->index_tuples, elapsed_ms,
+					buildreport_count(team->participants),
+					build->index_tuples, elapsed_ms,
 					(long long) runs,
 					(long long) (temp_bytes + 1023) / 1024)));
 	buildreport_publish(BUILD_REPORT_BUILD, build->index, team,
