@@ -90,7 +90,7 @@ plan_blocks(Validation *self, Marks *marks, BlockNumber from, BlockNumber end)
 			VM_ALL_VISIBLE(self->heap, block, &map))
 			continue;
 		marks_set(self->pages, block, MARK_READ);
-		self->job.blocks++;
+		self->pages_to_read++;
 		/* only WAL moves a page's LSN */
 		if (is_logged && marks_has(marks, block, MARK_INDEXED))
 			continue;
@@ -108,7 +108,6 @@ validate_plan(Validation *self, Marks *marks)
 	double		ncompared = 0;
 
 	size_job(&self->job, false, self->heap, self->index);
-	self->job.blocks = 0;
 	self->pages = marks_create(self->heap, INFINITY);
 	self->pages->begin = marks->begin;
 	self->table_pages = self->pages->nblocks;
@@ -123,8 +122,8 @@ validate_plan(Validation *self, Marks *marks)
 	self->job.key = JOB_FIXED;
 	self->job.rows *= 2 * ncompared / Max(self->table_pages, 1);
 	self->job.row_bytes = self->job.long_bytes = 0;
-	if (ncompared > 0)
-		self->job.blocks += RelationGetNumberOfBlocks(self->index);
+	self->job.blocks = self->pages_to_read + (ncompared > 0 ?
+											  RelationGetNumberOfBlocks(self->index) : 0);
 }
 
 
@@ -167,7 +166,10 @@ is_unchanged(Team *team, const HeapPage *page)
 	return false;
 }
 
-/* Put the rows of this process's part of the table. */
+/*
+ * Put the rows of this process's part of the table.  No process may leave a
+ * share of a small table to a worker that starts late: that worker reads none.
+ */
 static void
 put_rows(Team *team)
 {
@@ -177,7 +179,6 @@ put_rows(Team *team)
 		.total_param = PROGRESS_SCAN_BLOCKS_TOTAL,
 		.done_param = PROGRESS_SCAN_BLOCKS_DONE,
 		.find_roots = true,
-		.shares = team_shares(team),
 		.wanted = team->marks
 	};
 	bool		judged;
@@ -473,8 +474,6 @@ run_team(Validator *self)
 			  validation->workers : 0);
 	team_wait(team);
 	team_end_parallel(team);
-	team_read(team);
-	team_finish(team);
 	validation->participants = team->participants;
 	for (int i = 0; i <= team->launched; i++)
 	{
@@ -482,6 +481,11 @@ run_team(Validator *self)
 		validation->rows += team->slots[i].rows;
 		validation->entries += team->slots[i].put - team->slots[i].rows;
 	}
+	if (validation->pages_read != validation->pages_to_read)
+		elog(ERROR, "validation read " INT64_FORMAT " of " INT64_FORMAT " pages",
+			 validation->pages_read, validation->pages_to_read);
+	team_read(team);
+	team_finish(team);
 	team_leave(team);
 }
 
@@ -497,7 +501,7 @@ validate_run(Validation *validation)
 	self->validation = validation;
 	validation->participants = 1;
 	fault_point("validate: begin");
-	if (validation->job.blocks > 0)
+	if (validation->pages_to_read > 0)
 		run_team(self);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);

@@ -43,6 +43,7 @@ typedef struct Validation
 	/* Set by validate_plan */
 	Marks	   *pages;			/* with marks MARK_READ and MARK_COMPARE */
 	int64		table_pages;
+	int64		pages_to_read;
 	Job			job;			/* for planworkers.c */
 
 	IndexInfo  *index_info;
