@@ -87,11 +87,9 @@ extern const char *planworkers_obstacle(Relation heap, Relation index);
  * of 'index' and request->candidates, or a copy, is fastest, unless the user
  * specified the number.  Adds the reason for a lower number to request->source.
  * 'old' is the index or the table that is written, or NULL for a check.
- * planworkers_limit_job does so for a single job without runs.
  */
 extern void planworkers_limit(BtBuildRequest *request, Relation heap,
 							  Relation index, Relation old);
-extern void planworkers_limit_job(BtBuildRequest *request, const Job *job);
 
 /* True if runs fit on the disk beside a new file of 'rel' and its WAL. */
 extern bool planworkers_runs_fit(Relation rel, double bytes);

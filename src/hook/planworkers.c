@@ -204,16 +204,6 @@ fastest(const BtBuildRequest *request, Relation heap, Relation index,
 }
 
 void
-planworkers_limit_job(BtBuildRequest *request, const Job *job)
-{
-	CostSum		sum = {0};
-
-	cost_add(&sum, job);
-	if (!request->is_order)
-		request->workers = cost_fastest(&sum, request->workers);
-}
-
-void
 planworkers_limit(BtBuildRequest *request, Relation heap, Relation index,
 				  Relation old)
 {

@@ -22,10 +22,8 @@
 #include "access/gist_private.h"
 #include "access/nbtree.h"
 #include "access/xact.h"
-#include "debug.h"
 #include "hook/hook.h"
 #include "util.h"
-#include "validate/validate.h"
 #include "write/buildreport.h"
 
 /* Bytes of the records of a row and its entry, in runs or in memory */
@@ -44,16 +42,20 @@ validation_scan(Relation heap, Relation index, IndexInfo *index_info,
 				Snapshot snapshot, ValidateIndexState *state)
 {
 	BtBuildRequest request;
+	CostSum		sum = {0};
 
 	heap->rd_tableam = GetHeapamTableAmRoutine();
 	request = planworkers_request(heap, index, utility_workers(index),
 								  planworkers_by_cost(heap, index));
-	planworkers_limit_job(&request, &validation.job);
+	cost_add(&sum, &validation.job);
+	if (!request.is_order)
+		request.workers = cost_fastest(&sum, request.workers);
 	validation.index_info = index_info;
 	validation.snapshot = snapshot;
 	/* workers write runs, also if memory would suffice */
 	validation.workers = temp_file_limit >= 0 ? 0 : request.workers;
-	validate_run(&validation);
+	if (validation.pages_to_read > 0)
+		validate_run(&validation);
 	state->htups = validation.rows;
 	state->itups = validation.entries;
 	state->tups_inserted = validation.inserted;
@@ -65,12 +67,9 @@ validation_scan(Relation heap, Relation index, IndexInfo *index_info,
 static const char *
 why_not(Relation heap)
 {
-	const char *reason = ambuild_why_not(heap);
 	double		bytes = Max(heap->rd_rel->reltuples, 0) * pair_bytes *
 		validation.job.blocks / Max(validation.table_pages, 1);
 
-	if (reason != NULL)
-		return reason;
 	/* the server's scan checks visible rows for conflicts */
 	if (IsolationIsSerializable())
 		return "serializable transaction";
@@ -107,7 +106,6 @@ prepare(Relation heap, const IndexVacuumInfo *info)
 						RelationGetRelationName(index), reason)));
 		return false;
 	}
-	fault_point("validation: planned");
 	heap_routine = *heap->rd_tableam;
 	heap_routine.index_validate_scan = validation_scan;
 	heap->rd_tableam = &heap_routine;

@@ -18,6 +18,7 @@
  */
 #include "compat.h"
 
+#include "access/transam.h"
 #include "throttle/throttle.h"
 #include "team/heapjudge.h"
 #include "util.h"
@@ -114,6 +115,23 @@ judge_all(HeapJudge *judge)
 }
 
 /*
+ * True if a tuple without hint bits is surely visible.  A crash or a failover
+ * loses the hint bits of all-visible pages, and VACUUM skips these pages.
+ */
+static bool
+is_proved(const HeapJudge *judge, HeapTupleHeader tuple, Snapshot snapshot)
+{
+	TransactionId xmin = HeapTupleHeaderGetRawXmin(tuple);
+
+	return (tuple->t_infomask & HEAP_XMAX_INVALID) != 0 &&
+		(tuple->t_infomask & (HEAP_XMIN_INVALID | HEAP_MOVED)) == 0 &&
+		TransactionIdFollowsOrEquals(xmin,
+									 judge->heap->rd_rel->relfrozenxid) &&
+		TransactionIdPrecedes(xmin, snapshot->xmin) &&
+		TransactionIdDidCommit(xmin);
+}
+
+/*
  * Find the tuples that an MVCC snapshot sees.  Returns false if the page is a
  * copy and hint bits do not suffice to judge a tuple.  The page has the mark
  * MARK_INDEXED only if the tuples themselves prove that the snapshot sees all:
@@ -147,7 +165,8 @@ judge_visible(HeapJudge *judge, Snapshot snapshot)
 				return false;
 			heapjudge_tuple(judge, offset, &tuple);
 			if (all_visible)
-				judge->marks = 0;
+				judge->marks *= judge->marking &&
+					is_proved(judge, header, snapshot);
 			else if (!HeapTupleSatisfiesVisibility(&tuple, snapshot,
 												   judge->here.buffer))
 			{

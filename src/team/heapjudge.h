@@ -94,6 +94,7 @@ typedef struct HeapJudge
 	int			shares;			/* see heapread_begin */
 	bool		skips;			/* see heapread_begin */
 	Marks	   *wanted;			/* see heapread_begin */
+	bool		marking;		/* the caller reads 'marks' */
 
 	/* SnapshotAny: for tuples, on a locked page, not proved live by hints */
 	TransactionId oldest_xmin;

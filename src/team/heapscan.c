@@ -496,6 +496,7 @@ heapscan_build(Relation heap, HeapScanTarget *targets, int ntargets,
 	hs->judge.find_roots = true;
 	hs->judge.shares = shares;
 	hs->judge.skips = targets[0].damaged != NULL;
+	hs->judge.marking = targets[0].marks != NULL;
 	hs->judge.decide = decide;
 	begin_emitters(hs, targets, ntargets);
 	if (!mvcc)

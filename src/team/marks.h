@@ -3,10 +3,8 @@
  * marks.h
  *	  Marks of a table's pages, for the validation of an index (validate.h).
  *
- * Validation follows a CONCURRENTLY build in a later transaction of the same
- * statement.  It need not look at a page that did not change since the build's
- * scan, if the scan's snapshot saw all of the page's rows, so that the build
- * indexed them.  So the scan marks such pages, and the session keeps the marks.
+ * The scan of a CONCURRENTLY build marks the pages whose rows it indexed.  The
+ * session keeps the marks until a later transaction validates the index.
  *
  *-------------------------------------------------------------------------
  */

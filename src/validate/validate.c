@@ -108,6 +108,7 @@ validate_plan(Validation *self, Marks *marks)
 	double		ncompared = 0;
 
 	size_job(&self->job, false, self->heap, self->index);
+	self->participants = 1;
 	self->pages = marks_create(self->heap, INFINITY);
 	self->pages->begin = marks->begin;
 	self->table_pages = self->pages->nblocks;
@@ -122,8 +123,9 @@ validate_plan(Validation *self, Marks *marks)
 	self->job.key = JOB_FIXED;
 	self->job.rows *= 2 * ncompared / Max(self->table_pages, 1);
 	self->job.row_bytes = self->job.long_bytes = 0;
-	self->job.blocks = self->pages_to_read + (ncompared > 0 ?
-											  RelationGetNumberOfBlocks(self->index) : 0);
+	self->job.blocks = self->pages_to_read;
+	if (ncompared > 0)
+		self->job.blocks += RelationGetNumberOfBlocks(self->index);
 }
 
 
@@ -277,16 +279,6 @@ put_leaves(Team *team)
 	FreeAccessStrategy(strategy);
 }
 
-/* Leader: put the entries of a GiST index, by the server's code. */
-static void
-put_gist(Team *team)
-{
-	throttle_hold(true);
-	(void) gistbulkdelete(&((Validator *) team)->validation->request, NULL,
-						  put_entry, team);
-	throttle_hold(false);
-}
-
 /* TeamKind.fill.  A worker may start after the others finished a phase. */
 static void
 validate_fill(Team *team)
@@ -310,7 +302,13 @@ validate_fill(Team *team)
 	if (((Build *) team)->index->rd_rel->relam == BTREE_AM_OID)
 		put_leaves(team);
 	else if (team->is_leader)
-		put_gist(team);
+	{
+		/* the server's code follows the splits of GiST pages */
+		throttle_hold(true);
+		(void) gistbulkdelete(&((Validator *) team)->validation->request, NULL,
+							  put_entry, team);
+		throttle_hold(false);
+	}
 }
 
 
@@ -352,16 +350,23 @@ insert_row(Validator *self, ItemPointer root)
 	fault_point("validate: row inserted");
 }
 
-/* Insert the rows whose records do not follow that of an entry. */
+/* TeamKind.read: insert the rows whose records follow no entry's. */
 static void
-insert_missing(Validator *self)
+validate_read(Team *team)
 {
-	PtSort	   *sort = self->base.team.sort;
+	Validator  *self = (Validator *) team;
+	Relation	heap = self->validation->heap;
+	IndexInfo  *info = self->validation->index_info;
 	uint64		previous = PG_UINT64_MAX;
 	uint64		count = 0;
 	const uint64 *record;
 
-	while ((record = sort_next_entry(sort, true)) != NULL)
+	self->estate = CreateExecutorState();
+	self->slot = table_slot_create(heap, NULL);
+	self->predicate = ExecPrepareQual(info->ii_Predicate, self->estate);
+	self->fetch = pt_index_fetch_begin(heap);
+	GetPerTupleExprContext(self->estate)->ecxt_scantuple = self->slot;
+	while ((record = sort_next_entry(team->sort, true)) != NULL)
 	{
 		uint64		tid = record[0] >> 1;
 		ItemPointerData root;
@@ -377,24 +382,6 @@ insert_missing(Validator *self)
 			throttle_point();
 		}
 	}
-}
-
-/* TeamKind.read */
-static void
-validate_read(Team *team)
-{
-	Validator  *self = (Validator *) team;
-	Relation	heap = self->validation->heap;
-	IndexInfo  *info = self->validation->index_info;
-
-	self->estate = CreateExecutorState();
-	self->slot = table_slot_create(heap, NULL);
-	self->predicate = ExecPrepareQual(info->ii_Predicate, self->estate);
-	self->fetch = pt_index_fetch_begin(heap);
-	GetPerTupleExprContext(self->estate)->ecxt_scantuple = self->slot;
-
-	insert_missing(self);
-
 	table_index_fetch_end(self->fetch);
 	ExecDropSingleTupleTableSlot(self->slot);
 	FreeExecutorState(self->estate);
@@ -449,10 +436,14 @@ static const TeamKind validate_kind = {
 
 TEAM_WORKER_MAIN(ptsort_validate_worker_main, Validator, validate_kind);
 
-static void
-run_team(Validator *self)
+void
+validate_run(Validation *validation)
 {
-	Validation *validation = self->validation;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort validation",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	Validator  *self = palloc0(sizeof(Validator));
 	Team	   *team = &self->base.team;
 	PtParallelRequest request = {
 		.table = validation->heap,
@@ -462,6 +453,8 @@ run_team(Validator *self)
 		.budget = (int64) maintenance_work_mem * 1024
 	};
 
+	self->validation = validation;
+	fault_point("validate: begin");
 	build_init(&self->base, &validate_kind, &request, &self->info,
 			   sizeof(self->info));
 	self->base.about.job = validation->job;
@@ -487,22 +480,6 @@ run_team(Validator *self)
 	team_read(team);
 	team_finish(team);
 	team_leave(team);
-}
-
-void
-validate_run(Validation *validation)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "ptsort validation",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
-	Validator  *self = palloc0(sizeof(Validator));
-
-	self->validation = validation;
-	validation->participants = 1;
-	fault_point("validate: begin");
-	if (validation->pages_to_read > 0)
-		run_team(self);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
 }
