@@ -2,14 +2,14 @@
  *
  * validate.h
  *	  Validates an index that CONCURRENTLY built: inserts the rows that the
- *	  build's snapshot did not see, and that nobody else inserted.
+ *	  build's snapshot did not see, and that no other process inserted.
  *
  * The server reads the whole index and the whole table for this (see the
  * comment of validate_index() in index.c).  Here a team of processes looks only
  * at pages of the table that may have changed since the build's scan:
  *
  * - A page that the visibility map calls all-visible, and that the scan marked
- *	 MARK_VISIBLE, did not change: whoever changes a page that says so clears
+ *	 MARK_VISIBLE, did not change: a process that changes such a page clears
  *	 the bit, and VACUUM, which sets bits, conflicts with the statement's lock.
  *	 In 19 reads may set bits, too, but then the LSN of the map's page is newer
  *	 than the scan.  Validation does not read the table's page.
@@ -20,9 +20,9 @@
  *	 points to such a page, into one sort.  A row without an entry is missing.
  *
  * The reference snapshot is older than all of this.  No entry of a row that it
- * sees comes or goes meanwhile: whoever inserted the row inserted its entry
- * before he committed, unless he did not know about the index, and only VACUUM
- * makes a place of the table usable for another row.
+ * sees comes or goes meanwhile: the transaction that inserted the row inserted its
+ * entry before it committed, unless it did not know about the index, and only
+ * VACUUM makes a place of the table usable for another row.
  *
  *-------------------------------------------------------------------------
  */
