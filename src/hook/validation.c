@@ -9,7 +9,7 @@
  * this statement, this function only plans the validation, and points
  * rd_tableam of the table at a copy of heap's routine, so that the second call
  * reaches validation_scan(), which does the work.  Between the two calls the
- * server sorts the TIDs, of which there are none: no error and no invalidation
+ * server sorts no TIDs: unless trace_sort is on, no error and no invalidation
  * can arrive there.
  *
  * A relcache entry may keep the redirected ambulkdelete.  Then VACUUM calls it,
@@ -70,6 +70,8 @@ why_not(Relation heap)
 	double		bytes = Max(heap->rd_rel->reltuples, 0) * pair_bytes *
 		validation.job.blocks / Max(validation.table_pages, 1);
 
+	if (trace_sort)
+		return "trace_sort is on";
 	/* the server's scan checks visible rows for conflicts */
 	if (IsolationIsSerializable())
 		return "serializable transaction";

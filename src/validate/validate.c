@@ -355,16 +355,15 @@ static void
 validate_read(Team *team)
 {
 	Validator  *self = (Validator *) team;
-	Relation	heap = self->validation->heap;
 	IndexInfo  *info = self->validation->index_info;
 	uint64		previous = PG_UINT64_MAX;
 	uint64		count = 0;
 	const uint64 *record;
 
 	self->estate = CreateExecutorState();
-	self->slot = table_slot_create(heap, NULL);
+	self->slot = table_slot_create(self->validation->heap, NULL);
 	self->predicate = ExecPrepareQual(info->ii_Predicate, self->estate);
-	self->fetch = pt_index_fetch_begin(heap);
+	self->fetch = pt_index_fetch_begin(self->validation->heap);
 	GetPerTupleExprContext(self->estate)->ecxt_scantuple = self->slot;
 	while ((record = sort_next_entry(team->sort, true)) != NULL)
 	{

@@ -61,8 +61,7 @@ typedef struct Validation
 
 /*
  * validate_plan plans the validation of an index, from the marks of its build.
- * validate_run does it.  Its errors are those of the server, such as that of a
- * duplicate key.
+ * validate_run does it.  Its errors are those of the server.
  */
 extern void validate_plan(Validation *validation, Marks *marks);
 extern void validate_run(Validation *validation);
