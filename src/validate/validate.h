@@ -9,9 +9,9 @@
  * at pages of the table that may have changed since the build's scan:
  *
  * - A page that the visibility map calls all-visible, and that the scan marked
- *	 MARK_VISIBLE, did not change: a process that changes such a page clears
- *	 the bit, and VACUUM, which sets bits, conflicts with the statement's lock.
- *	 In 19 reads may set bits, too, but then the LSN of the map's page is newer
+ *	 MARK_VISIBLE, did not change: a process that changes such a page clears the
+ *	 bit, and VACUUM, which sets bits, conflicts with the statement's lock.  In
+ *	 19 reads may set bits, too, but then the LSN of the map's page is newer
  *	 than the scan.  Validation does not read the table's page.
  * - A page that the scan marked MARK_INDEXED did not change if its LSN is older
  *	 than the scan.  Validation reads it, but nothing else.
