@@ -20,9 +20,9 @@
  *	 points to such a page, into one sort.  A row without an entry is missing.
  *
  * The reference snapshot is older than all of this.  No entry of a row that it
- * sees comes or goes meanwhile: the transaction that inserted the row inserted its
- * entry before it committed, unless it did not know about the index, and only
- * VACUUM makes a place of the table usable for another row.
+ * sees comes or goes meanwhile: the transaction that inserted the row inserted
+ * its entry before it committed, unless it did not know about the index, and
+ * only VACUUM makes a place of the table usable for another row.
  *
  *-------------------------------------------------------------------------
  */
