@@ -39,6 +39,9 @@ sub shortage_library
 # server's own areas (of statistics, for example), and these areas may grow at
 # any time.
 #
+# An index with renewing() in its expression replaces a row during its build,
+# which does not see the new version: validation must insert it.
+#
 # fail() runs a sort with a fault and returns what is wrong about its outcome.
 # If the number of the failing allocation is a multiple of 8, fail() then runs
 # and judges a sort without a fault.  Each test that uses fail() creates a
@@ -111,6 +114,19 @@ BEGIN
 	ALTER INDEX before RENAME TO i;
 	EXECUTE format('REINDEX TABLE %s', name);
 	DROP INDEX first;
+END $$;
+
+CREATE FUNCTION renew() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	DELETE FROM public.t WHERE id = 7;
+	INSERT INTO public.t VALUES (7, md5('7'));
+END $$;
+CREATE FUNCTION renewing(id int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+	IF id = 8 AND EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass('public.i') AND NOT indisready) THEN
+		PERFORM public.renew();
+	END IF;
+	RETURN id;
 END $$;
 
 CREATE FUNCTION segments() RETURNS bigint LANGUAGE sql
@@ -321,8 +337,12 @@ sub configurations
 			setup => "$runs; SET ptsort_test.learn_tuples = 0; SET ptsort_test.trust_collations = on",
 			create => qq{SELECT ptsort_test_trust_collations();
 CREATE INDEX i ON t ((('{ca,ch,cz,h,d}'::text[])[1 + id % 5] || word) COLLATE $czech) TABLESPACE space}, roles => $both },
-		{ name => 'concurrently', setup => $runs,
-			create => 'CREATE INDEX CONCURRENTLY i ON t (word, id) TABLESPACE space', roles => $both },
+		# validation compares the page of the row that nobody sees
+		{ name => 'concurrently', setup => $runs, roles => $both,
+			create => q{BEGIN; INSERT INTO t VALUES (0, 'aborted'); ROLLBACK;
+CREATE INDEX CONCURRENTLY i ON t (word, id) TABLESPACE space} },
+		{ name => 'concurrently with a new row', setup => $runs,
+			create => 'CREATE INDEX CONCURRENTLY i ON t (renewing(id)) TABLESPACE space', roles => { leader => 'any' } },
 		{ name => 'copied', setup => $runs, copy => 1, create => q{SELECT cluster_it('t', false)}, roles => $both },
 		{ name => 'copied by the server', setup => $runs, copy => 1, create => q{SELECT cluster_it('t', true)}, roles => $both },
 		{ name => 'copied in memory', setup => $serial, copy => 1, create => q{SELECT cluster_it('t', false)},

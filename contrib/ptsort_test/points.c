@@ -10,7 +10,8 @@
  * point waits until at least one process passed the second point.  So a test
  * decides which participant does the work, independently of the scheduler.
  * Only passes since the launch of workers count, because a build that starts
- * over passes all points again.
+ * over passes all points again.  A leader without workers waits for nobody: for
+ * example, a validation ends its workers before it inserts rows.
  *
  * Turns work across processes only if the library is in
  * shared_preload_libraries: the counters are in memory that the postmaster's
@@ -23,6 +24,7 @@
 #include <sys/mman.h>
 
 #include "access/parallel.h"
+#include "access/xact.h"
 #include "common/hashfn.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -301,6 +303,8 @@ points_pass(const char *point)
 		pg_atomic_fetch_add_u32(&shared->hits[role], 1);
 		pg_atomic_fetch_add_u32(&shared->recent[role], 1);
 	}
+	if (role == ROLE_LEADER && !IsInParallelMode())
+		return hits;
 	for (int i = 0; i < nturns; i++)
 	{
 		if (turns[i].waits.by[role] &&
