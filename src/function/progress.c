@@ -125,9 +125,8 @@ phase_name(const WorkState *state)
 		return "scan";
 	if (state->phase == WORK_SORT)
 		return "sort";
-	if (state->about.job.validates)
-		return "insert";
-	return state->about.job.copies ? "write" : "load";
+	return state->about.job.copies ? "write" :
+		state->about.job.validates ? "insert" : "load";
 }
 
 /*

@@ -8,9 +8,8 @@
  * redirect.c makes it call validation_begin().  If ptsort built the index in
  * this statement, this function only plans the validation, and points
  * rd_tableam of the table at a copy of heap's routine, so that the second call
- * reaches validation_scan(), which does the work.  Between the two calls the
- * server sorts no TIDs: unless trace_sort is on, no error and no invalidation
- * can arrive there.
+ * reaches validation_scan(), which does the work.  Between the calls, unless
+ * trace_sort is on, no error and no invalidation can arrive.
  *
  * A relcache entry may keep the redirected ambulkdelete.  Then VACUUM calls it,
  * and it calls the server's function.
@@ -22,6 +21,7 @@
 #include "access/gist_private.h"
 #include "access/nbtree.h"
 #include "access/xact.h"
+#include "debug.h"
 #include "hook/hook.h"
 #include "util.h"
 #include "write/buildreport.h"
@@ -96,7 +96,7 @@ prepare(Relation heap, const IndexVacuumInfo *info)
 	INSTR_TIME_SET_CURRENT(start);
 	validation = (Validation)
 	{
-		.heap = heap,.index = index,.request = *info
+		.heap = heap,.index = index,.request = *info,.participants = 1
 	};
 	validate_plan(&validation, marks);
 	pfree(marks);
@@ -108,6 +108,7 @@ prepare(Relation heap, const IndexVacuumInfo *info)
 						RelationGetRelationName(index), reason)));
 		return false;
 	}
+	fault_point("validation: planned");
 	heap_routine = *heap->rd_tableam;
 	heap_routine.index_validate_scan = validation_scan;
 	heap->rd_tableam = &heap_routine;

@@ -144,12 +144,10 @@ fill_batch(HeapReader *reader)
 		if (reader->ended)
 			break;
 		reader->nblocks++;
+		CHECK_FOR_INTERRUPTS();
 		if (reader->wanted != NULL &&
 			!marks_has(reader->wanted, block, MARK_READ))
-		{
-			CHECK_FOR_INTERRUPTS();
 			continue;
-		}
 		batch->states[batch->n] = PAGE_UNREAD;
 		batch->blocks[batch->n++] = block;
 	}

@@ -328,12 +328,11 @@ emit_to(const HeapJudge *judge, HeapEmitter *emitter)
 static void
 emit_page(HeapScan *hs)
 {
-	Marks	   *marks = hs->emitters->target->marks;
-
 	for (int i = 0; i < hs->nemitters; i++)
 		emit_to(&hs->judge, &hs->emitters[i]);
-	if (marks != NULL)
-		marks_set(marks, hs->judge.here.block, hs->judge.marks);
+	if (hs->judge.marking)
+		marks_set(hs->emitters->target->marks, hs->judge.here.block,
+				  hs->judge.marks);
 	if (!hs->judge.nested)
 		work_count(WORK_ROWS, hs->judge.nitems);
 	/* pgstat_count_index_tuples() counts tuples read from the table */

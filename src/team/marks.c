@@ -16,6 +16,7 @@
  * several indexes before it validates the first.
  */
 static List *kept = NIL;
+static Size kept_size = 0;		/* bytes of all */
 
 Size
 marks_size(BlockNumber nblocks)
@@ -27,8 +28,9 @@ marks_size(BlockNumber nblocks)
 Marks *
 marks_create(Relation heap, double most)
 {
-	BlockNumber nblocks = (BlockNumber) Min(RelationGetNumberOfBlocks(heap),
-											most * BITS_PER_BYTE / MARK_BITS);
+	BlockNumber nblocks = (BlockNumber)
+		Min(RelationGetNumberOfBlocks(heap),
+			Max(most - kept_size, 0) * BITS_PER_BYTE / MARK_BITS);
 	Marks	   *marks = palloc_extended(marks_size(nblocks),
 										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
@@ -49,6 +51,7 @@ marks_keep(Oid index_id, const Marks *marks)
 	memcpy(copy, marks, size);
 	copy->index_id = index_id;
 	kept = lcons(copy, kept);	/* an index's last build counts */
+	kept_size += size;
 	MemoryContextSwitchTo(caller);
 }
 
@@ -64,6 +67,7 @@ marks_take(Oid index_id)
 		if (marks->index_id == index_id)
 		{
 			kept = list_delete_ptr(kept, marks);
+			kept_size -= marks_size(marks->nblocks);
 			return marks;
 		}
 	}
@@ -75,4 +79,5 @@ marks_forget(void)
 {
 	list_free_deep(kept);
 	kept = NIL;
+	kept_size = 0;
 }

@@ -13,8 +13,6 @@
 
 #include "compat.h"
 
-#include "access/xlogdefs.h"
-
 /* Mark: a page may have two. */
 typedef enum Mark
 {
@@ -39,8 +37,8 @@ typedef struct Marks
 } Marks;
 
 /*
- * marks_create returns empty marks, in the current memory context.  If marks of
- * all pages need more than 'most' bytes, the last pages get none.
+ * marks_create returns empty marks, in the current memory context.  If they
+ * and all kept marks need more than 'most' bytes, the last pages get none.
  */
 extern Marks *marks_create(Relation heap, double most);
 extern Size marks_size(BlockNumber nblocks);

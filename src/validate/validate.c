@@ -5,9 +5,9 @@
  *
  * The participants first read the table, and mark the pages that changed
  * (MARK_COMPARE).  They wait for each other, because only then it is known
- * which entries to compare, and then read the index.  If no page changed, they
- * do not read it.  The leader reads the sorted records and inserts the missing
- * rows, after the workers' end, because it must not write rows beside them.
+ * which entries to compare, and then read the index, if any page changed.  The
+ * leader reads the sorted records and inserts the missing rows, after the
+ * workers' end, because it must not write rows beside them.
  *
  *-------------------------------------------------------------------------
  */
@@ -108,7 +108,6 @@ validate_plan(Validation *self, Marks *marks)
 	double		ncompared = 0;
 
 	size_job(&self->job, false, self->heap, self->index);
-	self->participants = 1;
 	self->pages = marks_create(self->heap, INFINITY);
 	self->pages->begin = marks->begin;
 	self->table_pages = self->pages->nblocks;

@@ -129,18 +129,18 @@ void
 buildreport_validated(const Validation *validation)
 {
 	BuildReport *report = last_reports[BUILD_REPORT_BUILD];
-	Relation	index = validation->index;
 
 	ereport(buildreport_log_level(),
 			(errmsg("ptsort: validated index \"%s\": %s, %.1f ms, read %lld of %lld pages, compared %lld rows, inserted %lld",
-					RelationGetRelationName(index),
+					RelationGetRelationName(validation->index),
 					buildreport_count(validation->participants),
 					validation->ms,
 					(long long) validation->pages_read,
 					(long long) validation->table_pages,
 					(long long) validation->rows,
 					(long long) validation->inserted)));
-	if (report != NULL && report->index_id == RelationGetRelid(index))
+	if (report != NULL &&
+		report->index_id == RelationGetRelid(validation->index))
 		report->validation = *validation;
 }
 
