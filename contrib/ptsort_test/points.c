@@ -10,8 +10,8 @@
  * point waits until at least one process passed the second point.  So a test
  * decides which participant does the work, independently of the scheduler.
  * Only passes since the launch of workers count, because a build that starts
- * over passes all points again.  A leader without workers waits for nobody: for
- * example, a validation ends its workers before it inserts rows.
+ * over passes all points again.  A leader without workers does not wait for
+ * workers: for example, a validation ends its workers before it inserts rows.
  *
  * Turns work across processes only if the library is in
  * shared_preload_libraries: the counters are in memory that the postmaster's
@@ -303,10 +303,11 @@ points_pass(const char *point)
 		pg_atomic_fetch_add_u32(&shared->hits[role], 1);
 		pg_atomic_fetch_add_u32(&shared->recent[role], 1);
 	}
-	if (role == ROLE_LEADER && !IsInParallelMode())
-		return hits;
 	for (int i = 0; i < nturns; i++)
 	{
+		if (role == ROLE_LEADER && !turns[i].first.by[ROLE_LEADER] &&
+			!IsInParallelMode())
+			continue;
 		if (turns[i].waits.by[role] &&
 			strcmp(turns[i].waits.point, point) == 0)
 			wait_for(&turns[i].first);
