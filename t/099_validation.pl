@@ -284,5 +284,29 @@ foreach my $kind ('', 'UNLOGGED')
 	$node->safe_psql('postgres', q{SELECT gist_check('t_i')});
 }
 
+# Other sessions see a validation, and can limit it: a replica that is not connected
+# stops it until the limit ends.  Locks change each page, so that validation compares
+# all rows, and reaches a point at which it may wait after it inserted some.
+fill('');
+$node->safe_psql('postgres', q{ALTER DATABASE postgres SET ptsort.lag_replicas = 'nobody'});
+{
+	my $lift;
+	my ($out, $err) = build('limit', $create, workers => 1, between => "SELECT count(*) FROM (SELECT FROM t FOR UPDATE) s; $between", fault => 'validate: table read:1:pause:leader',
+		at => ['validate: table read'], during => sub {
+			is($node->safe_psql('postgres', q{SELECT kind, phase, relation FROM ptsort_progress()}),
+				'validation|scan|public.t_i', 'limit: ptsort_progress() shows the validation');
+			is($node->safe_psql('postgres', q{SELECT ptsort_set_limits(pid, max_replica_lag => '1MB') FROM ptsort_progress()}),
+				't', 'limit: another session sets it');
+			$lift = start_psql($node, q{DO $$BEGIN
+WHILE (SELECT waiting_for IS NULL FROM ptsort_progress()) LOOP PERFORM pg_sleep(0.01), pg_stat_clear_snapshot(); END LOOP; END$$},
+				q{SELECT waiting_for FROM ptsort_progress()},
+				q{SELECT ptsort_set_limits(pid, max_replica_lag => '0') FROM ptsort_progress()});
+		});
+	$lift->{run}->finish;
+	is($lift->{out}, qq{max_replica_lag: replica "nobody" is not connected\nt\n}, 'limit: validation waits, and goes on when the limit ends');
+	like($out, qr/, 150 inserted$/, 'limit: validation inserted what the build did not see');
+	check_index('limit', 'a');
+}
+
 $node->stop;
 done_testing();
