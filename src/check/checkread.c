@@ -39,17 +39,6 @@ checkread_new_page(int nkeys)
 	return page;
 }
 
-static void
-copy_buffer(CheckIndex *self, BlockNumber block, char *target)
-{
-	Buffer		buffer = ReadBufferExtended(self->index, MAIN_FORKNUM, block,
-											RBM_NORMAL, self->strategy);
-
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	memcpy(target, BufferGetPage(buffer), BLCKSZ);
-	UnlockReleaseBuffer(buffer);
-}
-
 bool
 checkread_has_block(CheckIndex *self, BlockNumber block)
 {
@@ -73,7 +62,7 @@ checkread_page(CheckIndex *self, BlockNumber block, CheckPage *page)
 	switch (state)
 	{
 		case PAGE_BUFFERED:
-			copy_buffer(self, block, page->own);
+			pageread_buffer(page->own, block, self->index, self->strategy);
 			return NULL;
 		case PAGE_COPIED:
 			return NULL;

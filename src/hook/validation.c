@@ -36,26 +36,32 @@ static TableAmRoutine heap_routine;
 static Validation validation;
 static instr_time start;
 
+static int
+choose_workers(Relation heap, Relation index)
+{
+	CostSum		sum = {0};
+	BtBuildRequest request;
+
+	/* workers write runs, also if memory would suffice */
+	if (temp_file_limit >= 0)
+		return 0;
+	request = planworkers_request(heap, index, utility_workers(index),
+								  planworkers_by_cost(heap, index));
+	cost_add(&sum, &validation.job);
+	return request.is_order ? request.workers :
+		cost_fastest(&sum, request.workers);
+}
+
 /* The index_validate_scan of a redirected relcache entry */
 static void
 validation_scan(Relation heap, Relation index, IndexInfo *index_info,
 				Snapshot snapshot, ValidateIndexState *state)
 {
-	BtBuildRequest request;
-	CostSum		sum = {0};
-
 	heap->rd_tableam = GetHeapamTableAmRoutine();
-	request = planworkers_request(heap, index, utility_workers(index),
-								  planworkers_by_cost(heap, index));
-	cost_add(&sum, &validation.job);
-	if (!request.is_order)
-		request.workers = cost_fastest(&sum, request.workers);
 	validation.index_info = index_info;
 	validation.snapshot = snapshot;
-	/* workers write runs, also if memory would suffice */
-	validation.workers = temp_file_limit >= 0 ? 0 : request.workers;
 	if (validation.pages_to_read > 0)
-		validate_run(&validation);
+		validate_run(&validation, choose_workers(heap, index));
 	state->htups = validation.rows;
 	state->itups = validation.entries;
 	state->tups_inserted = validation.inserted;

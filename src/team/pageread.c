@@ -181,6 +181,18 @@ pageread_copy(PageBatch *batch, Relation rel, OpenSegment *segment, bool wait)
 	return complete;
 }
 
+void
+pageread_buffer(char *page, BlockNumber block, Relation rel,
+				BufferAccessStrategy strategy)
+{
+	Buffer		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block,
+											RBM_NORMAL, strategy);
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(page, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+}
+
 PageState
 pageread_one(char *page, BlockNumber block, Relation rel, OpenSegment *segment)
 {

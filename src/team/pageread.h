@@ -43,6 +43,10 @@ typedef struct PageBatch
 extern bool pageread_copy(PageBatch *batch, Relation rel, OpenSegment *segment,
 						  bool wait);
 
+/* pageread_buffer copies one page from a buffer, as the server reads it. */
+extern void pageread_buffer(char *page, BlockNumber block, Relation rel,
+							BufferAccessStrategy strategy);
+
 /* pageread_one waits for a copy of one page, and returns its state. */
 extern PageState pageread_one(char *page, BlockNumber block, Relation rel,
 							  OpenSegment *segment);

@@ -38,7 +38,7 @@ typedef struct ValidateShared
 	Barrier		barrier;		/* phases: the table, the index, the rest */
 	pg_atomic_uint32 changed;	/* true if any page must be compared */
 	pg_atomic_uint32 next;		/* next page of the index to read */
-	BlockNumber nblocks;		/* of the index, when it was 0 */
+	BlockNumber nblocks;		/* of the index, before the launch */
 } ValidateShared;
 
 /* Validator: one process's part of a validation. */
@@ -67,14 +67,12 @@ typedef struct Validator
 
 /*
  * Plan for the blocks that one page of the visibility map describes.  A process
- * that sets a bit locks the page until it also set the LSN.  Returns the number
- * of blocks to compare.
+ * that sets a bit locks the page until it also set the LSN.
  */
-static double
+static void
 plan_blocks(Validation *self, Marks *marks, BlockNumber from, BlockNumber end)
 {
 	bool		is_logged = RelationNeedsWAL(self->heap);
-	double		ncompared = 0;
 	Buffer		map = InvalidBuffer;
 	bool		trusts_map;
 
@@ -95,18 +93,15 @@ plan_blocks(Validation *self, Marks *marks, BlockNumber from, BlockNumber end)
 		if (is_logged && marks_has(marks, block, MARK_INDEXED))
 			continue;
 		marks_set(self->pages, block, MARK_COMPARE);
-		ncompared++;
+		self->pages_to_compare++;
 	}
 	if (BufferIsValid(map))
 		UnlockReleaseBuffer(map);
-	return ncompared;
 }
 
 void
 validate_plan(Validation *self, Marks *marks)
 {
-	double		ncompared = 0;
-
 	size_job(&self->job, false, self->heap, self->index);
 	self->pages = marks_create(self->heap, INFINITY);
 	self->pages->begin = marks->begin;
@@ -114,16 +109,16 @@ validate_plan(Validation *self, Marks *marks)
 	for (int64 block = 0; block < self->table_pages; block += MAP_BLOCKS)
 	{
 		CHECK_FOR_INTERRUPTS();
-		ncompared += plan_blocks(self, marks, block,
-								 Min(self->table_pages, block + MAP_BLOCKS));
+		plan_blocks(self, marks, block,
+					Min(self->table_pages, block + MAP_BLOCKS));
 	}
 	/* two records of a word for each row */
 	self->job.validates = true;
 	self->job.key = JOB_FIXED;
-	self->job.rows *= 2 * ncompared / Max(self->table_pages, 1);
+	self->job.rows *= 2.0 * self->pages_to_compare / Max(self->table_pages, 1);
 	self->job.row_bytes = self->job.long_bytes = 0;
 	self->job.blocks = self->pages_to_read;
-	if (ncompared > 0)
+	if (self->pages_to_compare > 0)
 		self->job.blocks += RelationGetNumberOfBlocks(self->index);
 }
 
@@ -220,17 +215,11 @@ put_entry(ItemPointer tid, void *team)
 static void
 put_leaf(Team *team, BlockNumber block, BufferAccessStrategy strategy)
 {
-	Relation	index = ((Build *) team)->index;
 	PGAlignedBlock copy;
 	Page		page = (Page) copy.data;
-	Buffer		buffer;
 
 	CHECK_FOR_INTERRUPTS();
-	buffer = ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL,
-								strategy);
-	LockBuffer(buffer, BT_READ);
-	memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
-	UnlockReleaseBuffer(buffer);
+	pageread_buffer(copy.data, block, ((Build *) team)->index, strategy);
 	work_count(WORK_BLOCKS, 1);
 	if (PageIsNew(page) || !P_ISLEAF(BTPageGetOpaque(page)) ||
 		P_IGNORE(BTPageGetOpaque(page)))
@@ -435,7 +424,7 @@ static const TeamKind validate_kind = {
 TEAM_WORKER_MAIN(ptsort_validate_worker_main, Validator, validate_kind);
 
 void
-validate_run(Validation *validation)
+validate_run(Validation *validation, int workers)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort validation",
@@ -461,8 +450,7 @@ validate_run(Validation *validation)
 	team->marks = validation->pages;
 	team->budget -= Min(2 * marks_size(team->marks->nblocks), team->budget);
 	/* a leader that rests would not read a GiST index */
-	team_sort(team, ptsort_debug.leader_participates ?
-			  validation->workers : 0);
+	team_sort(team, ptsort_debug.leader_participates ? workers : 0);
 	team_wait(team);
 	team_end_parallel(team);
 	validation->participants = team->participants;

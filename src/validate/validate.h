@@ -44,11 +44,11 @@ typedef struct Validation
 	Marks	   *pages;			/* with marks MARK_READ and MARK_COMPARE */
 	int64		table_pages;
 	int64		pages_to_read;
+	int64		pages_to_compare;	/* surely; more may have changed */
 	Job			job;			/* for planworkers.c */
 
 	IndexInfo  *index_info;
 	Snapshot	snapshot;		/* the reference snapshot */
-	int			workers;
 
 	/* Results */
 	int			participants;
@@ -61,9 +61,10 @@ typedef struct Validation
 
 /*
  * validate_plan plans the validation of an index, from the marks of its build.
- * validate_run does it.  Its errors are those of the server.
+ * validate_run does it, with at most so many workers.  Its errors are those of
+ * the server.
  */
 extern void validate_plan(Validation *validation, Marks *marks);
-extern void validate_run(Validation *validation);
+extern void validate_run(Validation *validation, int workers);
 
 #endif							/* PTSORT_VALIDATE_H */
