@@ -140,7 +140,7 @@ LAYERS = \
 	$(addprefix sort/, \
 		shared tuplesort merge slices sortruns sortread learning sortput) \
 	$(addprefix variant/, \
-		variants variant_index variant_heap variant_datum variant_tuple variant_gist) \
+		ginrecord variants variant_index variant_heap variant_datum variant_tuple variant_gist variant_gin) \
 	$(addprefix team/, \
 		pageread marks heapjudge heapread heapscan team build parallel) \
 	validate/validate \
@@ -150,6 +150,8 @@ LAYERS = \
 		btpage btbuild btload siblings) \
 	$(addprefix gist/, \
 		gist gistload gistbuild) \
+	$(addprefix gin/, \
+		gin ginposting gincollect ginload ginbuild) \
 	$(addprefix copy/, \
 		copy copyscan copywrite tablecopy) \
 	$(addprefix check/, \

@@ -40,6 +40,7 @@
 #include "storage/read_stream.h"
 #endif
 #if PG_VERSION_NUM >= 180000
+#include "access/gin.h"
 #include "commands/explain.h"
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
@@ -189,6 +190,10 @@ typedef struct SplitedPageLayout SplitPageLayout;
 
 /* Put pt_noreturn before the declaration of a function that never returns. */
 #define pt_noreturn pg_attribute_noreturn()
+
+/* Phases of a GIN build, which have no names before 18 */
+#define PT_GIN_SORTS	0
+#define PT_GIN_MERGES	0
 #else
 #define pt_expand_generated(expression, table) \
 	expand_generated_columns_in_expr(expression, table, 1)
@@ -202,6 +207,8 @@ typedef struct SplitedPageLayout SplitPageLayout;
 	QueryDesc *queryDesc, ScanDirection direction, uint64 count
 #define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count
 #define pt_noreturn pg_noreturn
+#define PT_GIN_SORTS	PROGRESS_GIN_PHASE_PERFORMSORT_2
+#define PT_GIN_MERGES	PROGRESS_GIN_PHASE_MERGE_2
 
 /* sortnode.c has a function for explain_per_node_hook. */
 #define PT_EXPLAIN_NODES

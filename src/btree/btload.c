@@ -117,14 +117,13 @@ btload_shared_init(Team *team, int processes, int slices)
 	BtLoadShared *shared = team->shared;
 	Relation	index = ((Build *) team)->index;
 
-	pagewrite_init_shared(&shared->file, index, processes);
-
 	/*
 	 * Reserve the metapage's block, but leave the file empty until the load
 	 * begins.  So if one of the index's functions runs the planner during the
 	 * scan, the planner raises the same error as in a build by the server.
 	 */
-	pg_atomic_write_u64(&shared->file.nblocks, BTREE_METAPAGE + 1);
+	pagewrite_init_shared(&shared->file, index, processes,
+						  BTREE_METAPAGE + 1);
 	shared->allequalimage = _bt_allequalimage(index, true);
 	shared->nslices = slices;
 	for (int i = 0; i < processes; i++)

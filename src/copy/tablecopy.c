@@ -73,7 +73,7 @@ copy_shared_init(Team *team, int processes, int slices)
 	bool		is_catalog =
 		RelationIsAccessibleInLogicalDecoding(rules->old_heap);
 
-	pagewrite_init_shared(&shared->file, rules->new_heap, processes);
+	pagewrite_init_shared(&shared->file, rules->new_heap, processes, 0);
 	pg_atomic_init_u64(&shared->copied, 0);
 	pg_atomic_init_u64(&shared->dead, 0);
 	pg_atomic_init_u64(&shared->recently_dead, 0);

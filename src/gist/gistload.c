@@ -76,9 +76,8 @@ gistload_shared_init(Team *team, int processes, int slices)
 {
 	GistLoadShared *shared = team->shared;
 
-	pagewrite_init_shared(&shared->file, ((Build *) team)->index, processes);
-	/* reserve the root's block */
-	pg_atomic_write_u64(&shared->file.nblocks, GIST_ROOT_BLKNO + 1);
+	pagewrite_init_shared(&shared->file, ((Build *) team)->index, processes,
+						  GIST_ROOT_BLKNO + 1);
 	shared->nslices = slices;
 	memset(shared->rest, 0, (processes + 1) * sizeof(PageChunk));
 }

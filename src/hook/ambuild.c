@@ -10,6 +10,7 @@
  */
 #include "compat.h"
 
+#include "access/gin_private.h"
 #include "access/gist_private.h"
 #include "access/nbtree.h"
 #include "catalog/catalog.h"
@@ -18,6 +19,7 @@
 #include "catalog/pg_statistic_ext.h"
 #include "catalog/pg_type.h"
 #include "debug.h"
+#include "gin/gin.h"
 #include "gist/gist.h"
 #include "hook/hook.h"
 #include "model/cost.h"
@@ -36,8 +38,16 @@ ambuild_of_server(Relation rel)
 	if (rel->rd_rel->relkind != RELKIND_INDEX ||
 		RelationGetRelid(rel) < FirstNormalObjectId)
 		return NULL;
-	return rel->rd_rel->relam == BTREE_AM_OID ? btbuild :
-		rel->rd_rel->relam == GIST_AM_OID ? gistbuild : NULL;
+	switch (rel->rd_rel->relam)
+	{
+		case BTREE_AM_OID:
+			return btbuild;
+		case GIST_AM_OID:
+			return gistbuild;
+		case GIN_AM_OID:
+			return ginbuild;
+	}
+	return NULL;
 }
 
 /* ptsort builds indexes of temporary and toast tables, too. */
@@ -322,33 +332,34 @@ build_or_load(Relation heap, Relation index, IndexInfo *indexInfo)
 	return result;
 }
 
+/* Build a GiST or GIN index, for which the server plans no workers. */
 static IndexBuildResult *
-build_gist(Relation heap, Relation index, IndexInfo *indexInfo)
+build_other(Relation heap, Relation index, IndexInfo *indexInfo)
 {
 	BtBuildRequest request =
 		planworkers_request(heap, index, utility_workers(index),
 							planworkers_by_cost(heap, index));
 
 	planworkers_limit(&request, heap, index, index);
-	return gistbuild_build(heap, index, indexInfo, request.workers,
-						   request.source);
+	return (index->rd_rel->relam == GIST_AM_OID ? gistbuild_build : gin_build)
+		(heap, index, indexInfo, request.workers, request.source);
 }
 
 IndexBuildResult *
 ambuild_build(Relation heap, Relation index, IndexInfo *indexInfo)
 {
-	bool		is_gist = index->rd_rel->relam == GIST_AM_OID;
+	Oid			am = index->rd_rel->relam;
 	const char *reason = ambuild_why_not(heap);
 	IndexBuildResult *result;
 
 	redirect_found(RelationGetRelid(index));
-	if (reason == NULL && is_gist)
+	if (reason == NULL && am == GIST_AM_OID)
 		reason = gistbuild_why_not(index);
 	if (reason != NULL)
 		return leave_to_server(heap, index, indexInfo, reason);
 	fault_point("ambuild: begin");
-	result = is_gist ? build_gist(heap, index, indexInfo) :
-		build_or_load(heap, index, indexInfo);
+	result = am == BTREE_AM_OID ? build_or_load(heap, index, indexInfo) :
+		build_other(heap, index, indexInfo);
 	if (indexInfo->ii_Concurrent)
 		redirect_expect(RelationGetRelid(index));	/* to validate it */
 	fault_point("ambuild: end");

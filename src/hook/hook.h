@@ -26,7 +26,7 @@ extern void cluster_init(void);
 /* The hook for new relations calls cluster_new_table. */
 extern void cluster_new_table(Relation rel);
 
-/* validation_begin is the ambulkdelete of both access methods. */
+/* validation_begin is the ambulkdelete of all access methods. */
 extern IndexBulkDeleteResult *validation_begin(IndexVacuumInfo *info,
 											   IndexBulkDeleteResult *stats,
 											   IndexBulkDeleteCallback callback,

@@ -35,19 +35,22 @@ int			ptsort_parallel_workers = -1;
 #define LEAST_FILES		(PTSORT_MIN_BUDGET / 8)
 
 /*
- * True if workers may call all support functions of a GiST index.  For btree,
- * the server does not check them.  Sort support functions do not count: they
+ * True if workers may call all support functions of a GiST or GIN index.  For
+ * btree, the server does not check them.  Sort support functions do not count: they
  * only supply C functions that compare, and PostGIS does not mark its own.
  */
 static bool
 support_is_parallel_safe(Relation index)
 {
+	bool		is_gist = index->rd_rel->relam == GIST_AM_OID;
+
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 		for (int number = 1; number <= index->rd_indam->amsupport; number++)
 		{
 			Oid			function = index_getprocid(index, i + 1, number);
 
-			if (number != GIST_SORTSUPPORT_PROC && OidIsValid(function) &&
+			if ((!is_gist || number != GIST_SORTSUPPORT_PROC) &&
+				OidIsValid(function) &&
 				func_parallel(function) != PROPARALLEL_SAFE)
 				return false;
 		}
@@ -89,7 +92,7 @@ planworkers_obstacle(Relation heap, Relation index)
 		if (max_parallel_hazard(query) != PROPARALLEL_SAFE)
 			return "a function that is not parallel safe";
 	}
-	if (index != NULL && index->rd_rel->relam == GIST_AM_OID)
+	if (index != NULL && index->rd_rel->relam != BTREE_AM_OID)
 	{
 		if (!support_is_parallel_safe(index))
 			return "a support function that is not parallel safe";

@@ -29,6 +29,7 @@
  */
 #include "compat.h"
 
+#include "access/gin_private.h"
 #include "access/gist_private.h"
 #include "access/nbtree.h"
 #include "access/xact.h"
@@ -41,6 +42,7 @@
 /* Routines with ptsort's ambuild; filled in at the first redirection */
 static IndexAmRoutine btree_routine;
 static IndexAmRoutine gist_routine;
+static IndexAmRoutine gin_routine;
 
 static object_access_hook_type prev_object_access = NULL;
 
@@ -63,8 +65,8 @@ static void
 redirect_build(Relation index)
 {
 	ambuild_function build = ambuild_of_server(index);
-	IndexAmRoutine *routine =
-		build == gistbuild ? &gist_routine : &btree_routine;
+	IndexAmRoutine *routine = build == gistbuild ? &gist_routine :
+		build == ginbuild ? &gin_routine : &btree_routine;
 
 	if (build == NULL || index->rd_indam == NULL ||
 		index->rd_indam->ambuild != build)

@@ -105,7 +105,8 @@ bool
 utility_is_ours(const char *access_method)
 {
 	return access_method == NULL || strcmp(access_method, "btree") == 0 ||
-		strcmp(access_method, "gist") == 0;
+		strcmp(access_method, "gist") == 0 ||
+		strcmp(access_method, "gin") == 0;
 }
 
 /* True if ptsort builds the constraint's index: btree or, for periods, GiST. */

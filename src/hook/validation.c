@@ -18,8 +18,6 @@
  */
 #include "compat.h"
 
-#include "access/gist_private.h"
-#include "access/nbtree.h"
 #include "access/xact.h"
 #include "debug.h"
 #include "hook/hook.h"
@@ -139,7 +137,5 @@ validation_begin(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 		if (ours)
 			return palloc0(sizeof(IndexBulkDeleteResult));
 	}
-	return index->rd_rel->relam == GIST_AM_OID ?
-		gistbulkdelete(info, stats, callback, state) :
-		btbulkdelete(info, stats, callback, state);
+	return validate_bulkdelete(index) (info, stats, callback, state);
 }

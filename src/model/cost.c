@@ -39,7 +39,8 @@ static const struct
 	[JOB_FIXED] = {35, 27, 16, 0.4},
 	[JOB_BYTES] = {65, 36, 68, 0.8},
 	[JOB_COLLATED] = {125, 34, 68, 0.8},
-	[JOB_SPLIT] = {130, 36, 1300, 0.6}
+	[JOB_SPLIT] = {130, 36, 1300, 0.6},
+	[JOB_EXTRACT] = {4000, 500, 1500, 1}
 };
 
 /* A byte of a new index or table, without WAL and with it */

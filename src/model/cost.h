@@ -19,7 +19,8 @@ typedef enum JobKey
 	JOB_FIXED,					/* first column of fixed length */
 	JOB_BYTES,					/* strings, ordered by their bytes */
 	JOB_COLLATED,				/* all others */
-	JOB_SPLIT					/* GiST, whose classes split pages */
+	JOB_SPLIT,					/* GiST, whose classes split pages */
+	JOB_EXTRACT					/* GIN, whose classes extract many keys */
 } JobKey;
 
 /* Job: a build of an index or a copy of a table. */

@@ -23,6 +23,8 @@ size_key(Relation index)
 
 	if (index->rd_rel->relam == GIST_AM_OID)
 		return JOB_SPLIT;
+	if (index->rd_rel->relam == GIN_AM_OID)
+		return JOB_EXTRACT;
 	if (first->attlen > 0)
 		return JOB_FIXED;
 	if (!OidIsValid(index->rd_indcollation[0]) ||

@@ -13,6 +13,7 @@
  */
 #include "compat.h"
 
+#include "access/gin_private.h"
 #include "access/gist_private.h"
 #include "access/nbtree.h"
 #include "access/visibilitymap.h"
@@ -59,6 +60,15 @@ typedef struct Validator
 /*
  * The plan
  */
+
+ambulkdelete_function
+validate_bulkdelete(Relation index)
+{
+	Oid			am = index->rd_rel->relam;
+
+	return am == GIST_AM_OID ? gistbulkdelete :
+		am == GIN_AM_OID ? ginbulkdelete : btbulkdelete;
+}
 
 /* Number of the table's blocks that a page of the visibility map describes */
 #define MAP_BLOCKS \
@@ -291,10 +301,14 @@ validate_fill(Team *team)
 		put_leaves(team);
 	else if (team->is_leader)
 	{
-		/* the server's code follows the splits of GiST pages */
+		/*
+		 * The server's code follows the splits of GiST pages, and empties the
+		 * pending list of GIN.
+		 */
 		throttle_hold(true);
-		(void) gistbulkdelete(&((Validator *) team)->validation->request, NULL,
-							  put_entry, team);
+		(void) validate_bulkdelete(((Build *) team)->index)
+			(&((Validator *) team)->validation->request, NULL, put_entry,
+			 team);
 		throttle_hold(false);
 	}
 }

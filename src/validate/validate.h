@@ -31,13 +31,14 @@
 
 #include "compat.h"
 
+#include "access/amapi.h"
 #include "team/build.h"
 
 /* Validation: of one index. */
 typedef struct Validation
 {
 	Relation	heap;
-	Relation	index;			/* btree or GiST */
+	Relation	index;			/* btree, GiST or GIN */
 	IndexVacuumInfo request;	/* for the server's ambulkdelete */
 
 	/* Set by validate_plan */
@@ -66,5 +67,8 @@ typedef struct Validation
  */
 extern void validate_plan(Validation *validation, Marks *marks);
 extern void validate_run(Validation *validation, int workers);
+
+/* validate_bulkdelete returns the server's ambulkdelete of an index. */
+extern ambulkdelete_function validate_bulkdelete(Relation index);
 
 #endif							/* PTSORT_VALIDATE_H */

@@ -2,7 +2,7 @@
  *
  * variants.h
  *	  ptsort's own kinds of tuple: index (also GiST), heap and minimal tuples,
- *	  and datums.
+ *	  GIN records, and datums.
  *
  * The functions without a comment are in PtSortApi, and ptsort.h has their
  * contracts.
@@ -13,6 +13,7 @@
 #define PTSORT_VARIANTS_H
 
 #include "order/sortextras.h"
+#include "variant/ginrecord.h"
 
 /*
  * Compare the first nkeys columns of two index tuples.  *equal_nulls becomes
@@ -75,6 +76,24 @@ extern PtSort *variant_begin_gist(Relation index,
 extern void variant_put_gist(PtSort *sort, ItemPointer tid, Datum *values,
 							 bool *isnull);
 extern IndexTuple variant_get_gist(PtSort *sort);
+
+/*
+ * variant_gin.c: records of a GIN index (ginrecord.h).  The caller makes a
+ * record of 'size' bytes in the place that variant_reserve_gin returns, and
+ * then commits it.  variant_gin_order makes the order of an index's keys, in
+ * the current memory context.
+ */
+typedef struct GinOrder GinOrder;
+
+extern PtSort *variant_begin_gin(Relation index, const PtSortOptions *options);
+extern GinRecord * variant_reserve_gin(PtSort *sort, Size size);
+extern void variant_commit_gin(PtSort *sort, const GinRecord * record);
+extern const GinRecord *variant_get_gin(PtSort *sort);
+
+extern GinOrder * variant_gin_order(Relation index);
+extern GinState * variant_gin_state(GinOrder * order);
+extern int	variant_gin_compare_keys(GinOrder * order, const GinRecord * a,
+									 const GinRecord * b);
 
 /* variant_heap.c */
 extern PtSort *variant_begin_heap(TupleDesc desc, Relation index,

@@ -38,6 +38,8 @@ describe_key(Relation index)
 
 	if (index->rd_rel->relam == GIST_AM_OID)
 		return "GiST";
+	if (index->rd_rel->relam == GIN_AM_OID)
+		return "GIN";
 	key = key_index(index);
 	if (key->nwords == 0)
 		return "keys compared";

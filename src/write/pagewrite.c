@@ -48,7 +48,8 @@
 #define BUFFERS			(PAGEWRITE_BATCH / 4)
 
 void
-pagewrite_init_shared(PageFileShared *shared, Relation rel, int nparticipants)
+pagewrite_init_shared(PageFileShared *shared, Relation rel, int nparticipants,
+					  BlockNumber reserved)
 {
 	if (RelationGetNumberOfBlocks(rel) != 0)
 		elog(ERROR, "relation \"%s\" already contains data",
@@ -58,7 +59,8 @@ pagewrite_init_shared(PageFileShared *shared, Relation rel, int nparticipants)
 	shared->use_wal = RelationNeedsWAL(rel);
 	shared->redo = GetRedoRecPtr();
 	shared->nparticipants = nparticipants;
-	pg_atomic_init_u64(&shared->nblocks, 0);
+	shared->reserved = reserved;
+	pg_atomic_init_u64(&shared->nblocks, reserved);
 	pg_atomic_init_u32(&shared->size, 0);
 	pg_atomic_init_u64(&shared->tuples, 0);
 }
@@ -428,10 +430,10 @@ pagewrite_take_over(PageWriter *writer, PageChunk *chunks, int nchunks)
 	{
 		writer->alone = true;
 		writer->eof = pg_atomic_read_u32(&shared->size);
-		/* block 0 is reserved, even if the file is empty */
+		/* the file may still be empty */
 		chunks[nchunks].next = (BlockNumber)
 			pg_atomic_exchange_u64(&shared->nblocks,
-								   Max(writer->eof, 1));
+								   Max(writer->eof, shared->reserved));
 		chunks[nchunks++].end = writer->eof;
 	}
 	qsort(chunks, nchunks, sizeof(PageChunk), compare_chunks);

@@ -55,6 +55,7 @@ typedef struct PageFileShared
 	XLogRecPtr	redo;			/* redo pointer before any page is logged */
 	bool		use_wal;		/* RelationNeedsWAL() in the leader */
 	int			nparticipants;	/* number of participants that write */
+	BlockNumber reserved;		/* number of blocks that no writer gets */
 	pg_atomic_uint64 nblocks;	/* number of blocks that participants took */
 	pg_atomic_uint32 size;		/* file size in blocks, if there are several
 								 * writers; set under the extension lock */
@@ -98,11 +99,11 @@ typedef struct PageWriter
 
 /*
  * pagewrite_init_shared prepares *shared for 'nparticipants' processes that
- * will write the empty file of 'rel'.  The leader calls it before the workers
- * start.
+ * will write the empty file of 'rel'.  pagewrite_get_block never returns one of
+ * the first 'reserved' blocks.  The leader calls it before the workers start.
  */
 extern void pagewrite_init_shared(PageFileShared *shared, Relation rel,
-								  int nparticipants);
+								  int nparticipants, BlockNumber reserved);
 
 /*
  * pagewrite_begin sets up a writer with buffers in the current memory context.

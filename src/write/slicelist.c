@@ -1,16 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * slicelist.c
- *	  Lists of downlinks; see slicelist.h.
+ *	  Lists of items; see slicelist.h.
  *
- * A list consists of whole blocks.  It ends with a header of size 0, so that a
+ * A list consists of whole blocks.  It ends with an item of kind 0, so that a
  * truncated file is an error.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
+#include "utils/memutils.h"
 #include "write/slicelist.h"
+
+/* ItemHead: what precedes an item. */
+typedef struct ItemHead
+{
+	uint32		kind;
+	uint32		size;
+}			ItemHead;
 
 struct SliceList
 {
@@ -18,6 +26,8 @@ struct SliceList
 	bool		writes;
 	int64		next;			/* offset of the block after the buffer's */
 	Size		used;			/* bytes of the buffer filled or read */
+	void	   *item;			/* the last item read */
+	Size		room;			/* for an item */
 	char		buffer[BLCKSZ];
 };
 
@@ -32,6 +42,8 @@ slicelist_open(SharedFileSet *fileset, int slice, bool create)
 	list->writes = create;
 	list->next = 0;
 	list->used = create ? 0 : BLCKSZ;
+	list->room = BLCKSZ;
+	list->item = create ? NULL : palloc(list->room);
 	return list;
 }
 
@@ -67,15 +79,25 @@ transfer(SliceList *list, void *data, Size size)
 }
 
 void
+slicelist_append_item(SliceList *list, uint32 kind, const void *data,
+					  Size size)
+{
+	ItemHead	head = {kind, size};
+
+	transfer(list, &head, sizeof(head));
+	transfer(list, unconstify(void *, data), size);
+}
+
+void
 slicelist_append(SliceList *list, IndexTuple downlink)
 {
-	transfer(list, downlink, IndexTupleSize(downlink));
+	slicelist_append_item(list, 1, downlink, IndexTupleSize(downlink));
 }
 
 void
 slicelist_end(SliceList *list)
 {
-	IndexTupleData end = {0};
+	ItemHead	end = {0};
 
 	transfer(list, &end, sizeof(end));
 	memset(list->buffer + list->used, 0, BLCKSZ - list->used);
@@ -83,18 +105,36 @@ slicelist_end(SliceList *list)
 	slicelist_close(list);
 }
 
-bool
-slicelist_next(SliceList *list, IndexTuple downlink)
+uint32
+slicelist_next_item(SliceList *list, void **data)
 {
-	transfer(list, downlink, sizeof(IndexTupleData));
-	if (IndexTupleSize(downlink) == 0)
-		return false;
-	if (IndexTupleSize(downlink) < sizeof(IndexTupleData))
+	ItemHead	head;
+
+	transfer(list, &head, sizeof(head));
+	if (head.kind == 0)
+		return 0;
+	if (!AllocSizeIsValid(head.size))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("list of an index's leaves is damaged")));
-	transfer(list, downlink + 1,
-			 IndexTupleSize(downlink) - sizeof(IndexTupleData));
+	if (head.size > list->room)
+	{
+		list->room = head.size;
+		list->item = repalloc(list->item, list->room);
+	}
+	transfer(list, list->item, head.size);
+	*data = list->item;
+	return head.kind;
+}
+
+bool
+slicelist_next(SliceList *list, IndexTuple downlink)
+{
+	void	   *data;
+
+	if (slicelist_next_item(list, &data) == 0)
+		return false;
+	memcpy(downlink, data, IndexTupleSize((IndexTuple) data));
 	return true;
 }
 
@@ -102,5 +142,7 @@ void
 slicelist_close(SliceList *list)
 {
 	tapefile_close(list->file);
+	if (list->item != NULL)
+		pfree(list->item);
 	pfree(list);
 }

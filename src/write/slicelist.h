@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * slicelist.h
- *	  Lists of downlinks: what the leader must know of the leaves of a slice.
+ *	  Lists of items: what the leader must know of the leaves of a slice.
  *
- * A participant that loads a slice of an index appends downlinks to the slice's
- * list, a file of the sort's file set.  After all participants ended, the
- * leader reads the lists and adds the downlinks to the level above the leaves.
+ * A participant that loads a slice of an index appends items, such as
+ * downlinks, to the slice's list, a file of the sort's file set.  After all
+ * participants ended, the leader reads the lists.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,15 +24,24 @@ typedef struct SliceList SliceList;
 extern SliceList *slicelist_open(SharedFileSet *fileset, int slice,
 								 bool create);
 
+/*
+ * slicelist_append appends a tuple.  slicelist_append_item appends an item of
+ * a kind that the caller defines: at least 1.
+ */
 extern void slicelist_append(SliceList *list, IndexTuple downlink);
+extern void slicelist_append_item(SliceList *list, uint32 kind,
+								  const void *data, Size size);
 
 /* slicelist_end completes and closes a list for the leader. */
 extern void slicelist_end(SliceList *list);
 
 /*
- * slicelist_next copies the next downlink to 'downlink', which has room for any
- * tuple, or returns false at the end of the list.
+ * slicelist_next_item returns the kind of the next item, or 0 at the end of the
+ * list.  *data becomes a MAXALIGNed copy, which is valid until the next call.
+ * slicelist_next copies the next item, a tuple, to 'downlink', which has room
+ * for any tuple, or returns false at the end of the list.
  */
+extern uint32 slicelist_next_item(SliceList *list, void **data);
 extern bool slicelist_next(SliceList *list, IndexTuple downlink);
 extern void slicelist_close(SliceList *list);
 

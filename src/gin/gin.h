@@ -1,0 +1,189 @@
+/*-------------------------------------------------------------------------
+ *
+ * gin.h
+ *	  ptsort's GIN build, which replaces the server's ginbuild().
+ *
+ * Each participant collects the TIDs of its rows' keys in a table
+ * (gincollect.c), and puts records, a key with some of its TIDs, into a sort.
+ * A load reads the sorted records and merges the lists of each key.  It makes
+ * leaf tuples with posting lists or, for long lists, posting trees
+ * (ginposting.c), and fills the entry tree's leaves from the left (ginload.c).
+ *
+ * A participant writes the pages of its slice, but only the leader can finish
+ * the first and the last key of a slice, because neighbouring slices may have
+ * more of their TIDs, and the pages at both ends.  So the participant hands
+ * these over in the slice's list (slicelist.h).  The leader reads the lists in
+ * the order of the slices, finishes what participants handed over, and adds the
+ * levels above the leaves, the root and the metapage.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PTSORT_GIN_H
+#define PTSORT_GIN_H
+
+#include "sort/tuplesort.h"
+#include "team/build.h"
+#include "variant/variants.h"
+#include "write/pagewrite.h"
+#include "write/slicelist.h"
+
+/* gin_build builds 'index' over 'heap'; see gistbuild_build. */
+extern IndexBuildResult *gin_build(Relation heap, Relation index,
+								   IndexInfo *index_info, int workers,
+								   const char *source);
+
+
+/*
+ * gincollect.c
+ *
+ * gincollect_begin makes an empty table of at most 'budget' bytes, which puts
+ * records into the sort.  gincollect_row adds the keys of a row.
+ * gincollect_end puts all records, frees the table, and returns the number of
+ * entries: TIDs, counted for each key.
+ */
+typedef struct GinCollector GinCollector;
+
+extern GinCollector * gincollect_begin(PtSort *sort, Relation index,
+									   Size budget);
+extern void gincollect_row(GinCollector * collector, ItemPointer tid,
+						   Datum *values, bool *isnull);
+extern int64 gincollect_end(GinCollector * collector);
+
+
+/*
+ * ginload.c
+ */
+
+/* GinPart: what each participant leaves to the leader */
+typedef struct GinPart
+{
+	PageChunk	rest;			/* unused blocks */
+	int64		entries;		/* see gincollect_end */
+	int64		keys;			/* leaf tuples */
+	int64		entry_pages;
+	int64		data_pages;		/* of posting trees */
+}			GinPart;
+
+/* GinLoadShared: the shared block */
+typedef struct GinLoadShared
+{
+	PageFileShared file;
+	int			nslices;
+	GinPart		parts[FLEXIBLE_ARRAY_MEMBER];	/* by participant */
+}			GinLoadShared;
+
+/*
+ * GinChain: the page of a level that is being filled; pages link to the right.
+ * If a page links to this one, its block is known; else it is
+ * InvalidBlockNumber.
+ */
+typedef struct GinChain
+{
+	Page		page;			/* NULL: not begun */
+	BlockNumber block;
+}			GinChain;
+
+/*
+ * GinPosting: the TIDs of one key, in ascending order.  'items' collects the
+ * TIDs of a list; if they do not fit into a leaf tuple, they go to the leaves
+ * of a posting tree.
+ */
+typedef struct GinPosting
+{
+	uint64	   *items;
+	int			nitems;
+	Size		list_size;		/* bytes of a GinPostingList of the items */
+	bool		is_tree;
+	GinChain	leaf;
+	Size		used;			/* bytes of the leaf's complete segments */
+	GinPostingList *segment;	/* being filled; NULL: none */
+	uint64		last;			/* last TID in the leaf */
+	PostingItem *links;			/* to all complete leaves */
+	int			nlinks;
+	int			maxlinks;
+}			GinPosting;
+
+typedef struct GinLevel
+{
+	GinChain	chain;
+	bool		is_leaf;
+	struct GinLevel *parent;	/* NULL until it exists */
+}			GinLevel;
+
+/* GinLoad: a load, in one of its processes. */
+typedef struct GinLoad
+{
+	GinLoadShared *shared;
+	Relation	index;
+	GinOrder   *order;
+	GinState   *gin;			/* the order's */
+	int			participant;
+	SharedFileSet *fileset;		/* files of lists; NULL: sole participant */
+	SliceList  *list;			/* list of the current slice, or NULL */
+	MemoryContext cxt;
+	MemoryContext temp;			/* reset for each key */
+	PageWriter	writer;
+	GinLevel   *leaf;			/* of the entry tree */
+	GinPart		part;
+	int64		all_records;	/* of all participants */
+
+	GinRecord  *key;			/* current key, with its first record's list */
+	Size		key_room;
+	bool		has_key;
+	bool		is_first;		/* the key is the slice's first */
+	bool		is_single;		/* the key has only this record so far */
+	uint64	   *pending;		/* TIDs that later records may precede */
+	int			npending;
+	int			maxpending;
+	uint64	   *merged;			/* scratch, as large as 'pending' */
+	GinPosting	posting;		/* all other TIDs of the key */
+	List	   *late;			/* leader: GinRecords to insert at the end */
+}			GinLoad;
+
+extern Size ginload_shared_size(Team *team, int processes, int slices);
+extern void ginload_shared_init(Team *team, int processes, int slices);
+
+/*
+ * A load, as that of a btree (btbuild.h).  ginload_end returns the number of
+ * pages that this process wrote; in the leader, call ginload_finish instead,
+ * after all others ended.
+ */
+extern GinLoad * ginload_begin(const Build *build);
+extern void ginload_begin_slice(GinLoad * load, int slice);
+extern void ginload_add(GinLoad * load, const GinRecord * record);
+extern void ginload_end_slice(GinLoad * load);
+extern int64 ginload_end(GinLoad * load);
+extern int64 ginload_finish(GinLoad * load);
+
+/*
+ * gin_begin_page begins the chain's page.  gin_end_page passes the page, whose
+ * right sibling has block 'next', to the writer, and returns its block.
+ * gin_new_block returns a block for a page.  gin_check_block raises an error if
+ * a page links to the chain's next page, which would remain empty.
+ */
+extern BlockNumber gin_new_block(GinLoad * load);
+extern void gin_begin_page(GinLoad * load, GinChain * chain, uint16 flags);
+extern BlockNumber gin_end_page(GinLoad * load, GinChain * chain,
+								BlockNumber next);
+extern void gin_check_block(const GinLoad * load, const GinChain * chain);
+
+
+/*
+ * ginposting.c
+ *
+ * ginposting_add adds the next TID.  ginposting_adopt adds a complete leaf with
+ * greater TIDs, which another participant wrote.  ginposting_tids sets *tids to
+ * a copy of all TIDs that are not in complete leaves, and returns their number.
+ * ginposting_tuple returns the leaf tuple for a key, and writes the tree if
+ * there is one; then the posting is empty, as after ginposting_reset.
+ */
+extern void ginposting_init(GinPosting * posting);
+extern void ginposting_reset(GinPosting * posting);
+extern void ginposting_add(GinLoad * load, GinPosting * posting, uint64 tid);
+extern void ginposting_adopt(GinLoad * load, GinPosting * posting,
+							 const PostingItem * link);
+extern int	ginposting_tids(const GinPosting * posting, uint64 **tids);
+extern IndexTuple ginposting_tuple(GinLoad * load, GinPosting * posting,
+								   const GinRecord * key);
+
+#endif							/* PTSORT_GIN_H */

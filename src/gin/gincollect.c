@@ -1,0 +1,546 @@
+/*-------------------------------------------------------------------------
+ *
+ * gincollect.c
+ *	  Collects the TIDs of keys in a hash table; see gin.h.
+ *
+ * The server's build compares each occurrence of a key with others, through
+ * fmgr.  This table compares bytes: keys with equal bytes are equal in every
+ * operator class.  Equal keys with different bytes stay apart until the load
+ * merges the records that compare equal.
+ *
+ * A key's TIDs are encoded as they come (ginrecord.h), in a buffer that grows.
+ * When the largest buffer is full, the key's record goes to the sort, and the
+ * buffer is empty again.  So a frequent key needs a constant amount of memory.
+ * When the table is full, all records go to the sort.  Full-text engines index
+ * in this way, too (Lucene's BytesRefHash).
+ *
+ * The table is small enough for the processor's cache: a larger table would
+ * find more repetitions of rare keys, but each would cost a cache miss.
+ *
+ * Rows come in the order of the pages, so a key's TIDs mostly ascend.  Within a
+ * page, a row of a HOT chain comes late.  A difference of 0 then announces a
+ * complete TID, and the list is sorted before it goes to the sort.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "common/pg_prng.h"
+#include "debug.h"
+#include "gin/gin.h"
+#include "utils/memutils.h"
+
+/* Sizes of a key's buffer, in bytes */
+static const uint8 buffer_sizes[] = {0, 8, 32, 120};
+
+#define MOST_BYTES		120		/* the largest of them */
+#define LARGEST_BUFFER	(lengthof(buffer_sizes) - 1)
+
+/* A row's longer keys go to the sort at once. */
+#define KEY_PART		16		/* part of the table's memory */
+
+/* Bytes of the table's memory for each slot; most keys need about twice that */
+#define BYTES_PER_SLOT	32
+
+#define ARENA_UNIT		MAXIMUM_ALIGNOF
+
+/* CollectedKey: a key and its TIDs.  Addresses are in ARENA_UNITs. */
+typedef struct CollectedKey
+{
+	uint32		hash;
+	uint32		key_size;		/* as in a GinRecord */
+	uint64		first;			/* the first TID */
+	uint64		last;			/* the last TID */
+	uint32		buffer;			/* address of the buffer */
+	uint8		size;			/* of the buffer, index of buffer_sizes */
+	uint8		used;			/* bytes of the buffer */
+	uint8		ntids;
+	bool		ascending;
+	uint8		column;
+	GinNullCategory category;
+	char		unused[6];
+	char		key[FLEXIBLE_ARRAY_MEMBER];
+}			CollectedKey;
+
+StaticAssertDecl(offsetof(CollectedKey, key) % ARENA_UNIT == 0,
+				 "the key of a CollectedKey is not aligned");
+
+/* Slot: a place of the hash table */
+typedef struct Slot
+{
+	uint32		hash;
+	uint32		address;		/* of the CollectedKey; 0: none */
+}			Slot;
+
+struct GinCollector
+{
+	PtSort	   *sort;
+	GinState   *gin;
+	MemoryContext context;		/* the table's */
+	MemoryContext row;			/* reset for each row */
+	uint64		seed;
+	Slot	   *slots;
+	uint32		mask;			/* number of slots - 1 */
+	uint32		nkeys;
+	char	   *arena;
+	uint32		used;			/* ARENA_UNITs */
+	uint32		size;			/* ARENA_UNITs */
+	uint32		free[LARGEST_BUFFER];	/* lists of unused buffers, by size */
+	int64		entries;
+};
+
+/* KeyBytes: a key as the operator class extracted it */
+typedef struct KeyBytes
+{
+	int			column;
+	GinNullCategory category;
+	uint32		header;			/* bytes that precede the key in a record */
+	uint32		size;
+	const char *bytes;
+	Datum		value;			/* storage for 'bytes' of by-value types */
+	uint32		hash;
+}			KeyBytes;
+
+GinCollector *
+gincollect_begin(PtSort *sort, Relation index, Size budget)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ptsort GIN keys",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GinCollector *self = palloc0(sizeof(GinCollector));
+	uint32		nslots = pg_prevpower2_32(budget / BYTES_PER_SLOT);
+
+	self->sort = sort;
+	self->gin = variant_gin_state(variant_gin_order(index));
+	self->context = context;
+	self->row = AllocSetContextCreate(context, "ptsort GIN row",
+									  ALLOCSET_DEFAULT_SIZES);
+	self->seed = pg_prng_uint64(&pg_global_prng_state);
+	self->mask = nslots - 1;
+	self->slots = palloc0(nslots * sizeof(Slot));
+	self->size = (budget - nslots * sizeof(Slot)) / ARENA_UNIT;
+	self->arena = palloc(self->size * ARENA_UNIT);
+	self->used = 1;				/* address 0 means none */
+	MemoryContextSwitchTo(old);
+	return self;
+}
+
+static inline void *
+at(const GinCollector * self, uint32 address)
+{
+	return self->arena + (Size) address * ARENA_UNIT;
+}
+
+/* Returns the address of 'bytes' bytes, or 0 if the arena is full. */
+static uint32
+allocate(GinCollector * self, Size bytes)
+{
+	uint32		address = self->used;
+	uint32		units = MAXALIGN(bytes) / ARENA_UNIT;
+
+	if (units > self->size - self->used)
+		return 0;
+	self->used += units;
+	return address;
+}
+
+static uint32
+allocate_buffer(GinCollector * self, int size)
+{
+	uint32		address = 0;
+
+	if (size < LARGEST_BUFFER)
+		address = self->free[size];
+	if (address == 0)
+		return allocate(self, buffer_sizes[size]);
+	self->free[size] = *(uint32 *) at(self, address);
+	return address;
+}
+
+static int
+compare_tids(const void *a, const void *b)
+{
+	uint64		left = *(const uint64 *) a;
+	uint64		right = *(const uint64 *) b;
+
+	return (left > right) - (left < right);
+}
+
+/*
+ * Sort the key's TIDs and encode them again, in 'list'.  Returns the size.
+ */
+static Size
+sort_list(GinCollector * self, CollectedKey * key, unsigned char *list)
+{
+	const unsigned char *from = at(self, key->buffer);
+	unsigned char *to = list;
+	uint64		tids[MOST_BYTES + 1] = {key->first};
+	int			n = 1;
+
+	for (int i = 1; i < key->ntids; i++)
+	{
+		uint64		difference = gintid_decode(&from);
+
+		tids[i] = difference == 0 ? gintid_decode(&from) :
+			tids[i - 1] + difference;
+	}
+	qsort(tids, key->ntids, sizeof(uint64), compare_tids);
+	for (int i = 1; i < key->ntids; i++)
+	{
+		if (tids[i] == tids[n - 1])
+			continue;
+		to = gintid_encode(to, tids[i] - tids[n - 1]);
+		tids[n++] = tids[i];
+	}
+	key->first = tids[0];
+	key->ntids = n;
+	return to - list;
+}
+
+static GinRecord *
+begin_record(GinCollector * self, Size size)
+{
+	GinRecord  *record = variant_reserve_gin(self->sort, size);
+
+	record->size = size;
+	record->unused = 0;
+	return record;
+}
+
+/* Put the key's TIDs into the sort; keep the key, without TIDs. */
+static void
+put_record(GinCollector * self, CollectedKey * key)
+{
+	unsigned char sorted[MOST_BYTES * GINTID_MOST];
+	const unsigned char *list = at(self, key->buffer);
+	Size		size = key->used;
+	GinRecord  *record;
+
+	if (!key->ascending)
+	{
+		size = sort_list(self, key, sorted);
+		list = sorted;
+	}
+	record = begin_record(self, offsetof(GinRecord, key) + key->key_size +
+						  size);
+	record->key_size = key->key_size;
+	record->first = key->first;
+	record->ntids = key->ntids;
+	record->column = key->column;
+	record->category = key->category;
+	memcpy(record->key, key->key, key->key_size);
+	memcpy(record->key + key->key_size, list, size);
+	variant_commit_gin(self->sort, record);
+	key->ntids = 0;
+	key->used = 0;
+	key->ascending = true;
+}
+
+/* Put all keys into the sort, and empty the table. */
+static void
+put_all(GinCollector * self)
+{
+	for (uint32 i = 0; i <= self->mask; i++)
+	{
+		CollectedKey *key;
+
+		if (self->slots[i].address == 0)
+			continue;
+		key = at(self, self->slots[i].address);
+		if (key->ntids > 0)
+			put_record(self, key);
+	}
+	memset(self->slots, 0, (self->mask + 1) * sizeof(Slot));
+	memset(self->free, 0, sizeof(self->free));
+	self->used = 1;
+	self->nkeys = 0;
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* Let the buffer grow; returns false if it cannot. */
+static bool
+grow(GinCollector * self, CollectedKey * key)
+{
+	uint32		buffer;
+
+	if (key->size == LARGEST_BUFFER)
+		return false;
+	buffer = allocate_buffer(self, key->size + 1);
+	if (buffer == 0)
+		return false;
+	memcpy(at(self, buffer), at(self, key->buffer), key->used);
+	if (key->size > 0)
+	{
+		*(uint32 *) at(self, key->buffer) = self->free[key->size];
+		self->free[key->size] = key->buffer;
+	}
+	key->buffer = buffer;
+	key->size++;
+	return true;
+}
+
+static void
+add_tid(GinCollector * self, CollectedKey * key, uint64 tid)
+{
+	unsigned char bytes[1 + GINTID_MOST];
+	unsigned char *end = bytes;
+
+	if (key->ntids > 0 && tid == key->last)
+		return;					/* the row has the key twice */
+	self->entries++;
+	if (key->ntids > 0 && tid > key->last)
+		end = gintid_encode(end, tid - key->last);
+	else if (key->ntids > 0)
+	{
+		*end++ = 0;
+		end = gintid_encode(end, tid);
+	}
+	while (key->used + (end - bytes) > buffer_sizes[key->size])
+	{
+		if (grow(self, key))
+			continue;
+		put_record(self, key);
+		end = bytes;
+	}
+	if (key->ntids == 0)
+		key->first = tid;
+	else
+	{
+		memcpy((char *) at(self, key->buffer) + key->used, bytes,
+			   end - bytes);
+		key->used += end - bytes;
+		key->ascending &= tid > key->last;
+	}
+	key->last = tid;
+	key->ntids++;
+}
+
+
+static inline uint64
+mix(uint64 hash, uint64 word)
+{
+	hash = (hash ^ word) * UINT64CONST(0x9E3779B97F4A7C15);
+	return hash ^ hash >> 29;
+}
+
+static uint32
+hash_key(const GinCollector * self, const KeyBytes * key)
+{
+	uint64		hash = mix(self->seed, (uint64) key->column << 32 |
+						   (uint64) (uint8) key->category << 40 | key->size);
+	uint32		i = 0;
+	uint64		word;
+
+	for (; i + sizeof(word) <= key->size; i += sizeof(word))
+	{
+		memcpy(&word, key->bytes + i, sizeof(word));
+		hash = mix(hash, word);
+	}
+	if (i < key->size)
+		hash = mix(hash, pt_string_word(key->bytes + i, key->size - i));
+	return (uint32) (mix(hash, 0) >> 32);
+}
+
+static bool
+is_same(const CollectedKey * key, const KeyBytes * bytes)
+{
+	return key->key_size == bytes->header + bytes->size &&
+		key->column == bytes->column && key->category == bytes->category &&
+		memcmp(key->key + bytes->header, bytes->bytes, bytes->size) == 0;
+}
+
+/* Copy the key to a record or to the table. */
+static void
+copy_key(char *target, const KeyBytes * bytes)
+{
+	if (bytes->header > 0)
+		SET_VARSIZE(target, bytes->header + bytes->size);
+	memcpy(target + bytes->header, bytes->bytes, bytes->size);
+}
+
+/* Add a key to the table, at this slot.  Returns NULL if the table is full. */
+static CollectedKey *
+add_key(GinCollector * self, Slot * slot, const KeyBytes * bytes)
+{
+	uint32		key_size = bytes->header + bytes->size;
+	uint32		address = allocate(self, offsetof(CollectedKey, key) +
+								   key_size);
+	CollectedKey *key = at(self, address);
+
+	if (address == 0 || self->nkeys > self->mask / 4 * 3)
+		return NULL;
+	self->nkeys++;
+	memset(key, 0, offsetof(CollectedKey, key));
+	key->hash = bytes->hash;
+	key->key_size = key_size;
+	key->column = bytes->column;
+	key->category = bytes->category;
+	key->ascending = true;
+	copy_key(key->key, bytes);
+	slot->hash = bytes->hash;
+	slot->address = address;
+	return key;
+}
+
+/* Put a key that is too long for the table, with one TID. */
+static void
+put_long_key(GinCollector * self, const KeyBytes * bytes, uint64 tid)
+{
+	uint32		key_size = bytes->header + bytes->size;
+	GinRecord  *record = begin_record(self, offsetof(GinRecord, key) +
+									  key_size);
+
+	record->key_size = key_size;
+	record->first = tid;
+	record->ntids = 1;
+	record->column = bytes->column;
+	record->category = bytes->category;
+	copy_key(record->key, bytes);
+	variant_commit_gin(self->sort, record);
+	self->entries++;
+}
+
+static void
+collect(GinCollector * self, const KeyBytes * bytes, uint64 tid)
+{
+	uint32		i = bytes->hash & self->mask;
+	CollectedKey *key = NULL;
+
+	for (; self->slots[i].address != 0; i = (i + 1) & self->mask)
+	{
+		if (self->slots[i].hash != bytes->hash)
+			continue;
+		key = at(self, self->slots[i].address);
+		if (is_same(key, bytes))
+			break;
+		key = NULL;
+	}
+	if (key == NULL)
+	{
+		if (bytes->size > (Size) self->size * ARENA_UNIT / KEY_PART)
+		{
+			put_long_key(self, bytes, tid);
+			return;
+		}
+		key = add_key(self, &self->slots[i], bytes);
+	}
+	if (key == NULL)
+	{
+		put_all(self);
+		key = add_key(self, &self->slots[bytes->hash & self->mask], bytes);
+	}
+	add_tid(self, key, tid);
+}
+
+/* Describe a key that is not null.  Allocates memory if it must detoast. */
+static void
+set_bytes(KeyBytes * bytes, Datum value, Form_pg_attribute att)
+{
+	if (att->attbyval)
+	{
+		bytes->value = value;
+		bytes->bytes = (const char *) &bytes->value;
+		bytes->size = sizeof(Datum);
+		return;
+	}
+	bytes->bytes = DatumGetPointer(value);
+	if (att->attlen == -1)
+	{
+		struct varlena *plain = pg_detoast_datum_packed((struct varlena *)
+														bytes->bytes);
+
+		bytes->header = VARHDRSZ;
+		bytes->size = VARSIZE_ANY_EXHDR(plain);
+		bytes->bytes = VARDATA_ANY(plain);
+	}
+	else
+		bytes->size = att->attlen > 0 ? att->attlen :
+			strlen(bytes->bytes) + 1;
+}
+
+/* Collect the only placeholder of an item without keys. */
+static void
+collect_placeholder(GinCollector * self, int column, GinNullCategory category,
+					uint64 tid)
+{
+	KeyBytes	bytes = {.column = column,.category = category};
+
+	bytes.bytes = "";
+	bytes.hash = hash_key(self, &bytes);
+	collect(self, &bytes, tid);
+}
+
+/*
+ * Extract and collect the keys of an item, as ginExtractEntries() does; but
+ * that function also sorts them, by comparisons.
+ */
+static void
+collect_item(GinCollector * self, int column, Datum item, uint64 tid)
+{
+	GinState   *gin = self->gin;
+	Form_pg_attribute att = TupleDescAttr(gin->origTupdesc, column - 1);
+	int32		n = 0;
+	bool	   *nulls = NULL;
+	Datum	   *values = (Datum *)
+		DatumGetPointer(FunctionCall3Coll(&gin->extractValueFn[column - 1],
+										  gin->supportCollation[column - 1],
+										  item, PointerGetDatum(&n),
+										  PointerGetDatum(&nulls)));
+	KeyBytes   *keys;
+
+	if (values == NULL || n <= 0)
+	{
+		collect_placeholder(self, column, GIN_CAT_EMPTY_ITEM, tid);
+		return;
+	}
+	/* find all slots before reading the first: the cache misses overlap */
+	keys = palloc_extended(n * sizeof(KeyBytes), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < n; i++)
+	{
+		KeyBytes   *key = &keys[i];
+
+		memset(key, 0, sizeof(KeyBytes));
+		key->column = column;
+		key->bytes = "";
+		if (nulls != NULL && nulls[i])
+			key->category = GIN_CAT_NULL_KEY;
+		else
+			set_bytes(key, values[i], att);
+		key->hash = hash_key(self, key);
+		pt_prefetch(&self->slots[key->hash & self->mask]);
+	}
+	for (int i = 0; i < n; i++)
+		pt_prefetch(at(self, self->slots[keys[i].hash & self->mask].address));
+	for (int i = 0; i < n; i++)
+		collect(self, &keys[i], tid);
+}
+
+void
+gincollect_row(GinCollector * self, ItemPointer tid, Datum *values,
+			   bool *isnull)
+{
+	MemoryContext old = MemoryContextSwitchTo(self->row);
+
+	for (int i = 0; i < self->gin->origTupdesc->natts; i++)
+	{
+		if (isnull[i])
+			collect_placeholder(self, i + 1, GIN_CAT_NULL_ITEM,
+								gintid_of(tid));
+		else
+			collect_item(self, i + 1, values[i], gintid_of(tid));
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(self->row);
+}
+
+int64
+gincollect_end(GinCollector * self)
+{
+	int64		entries = self->entries;
+
+	fault_point("gincollect: end");
+	put_all(self);
+	MemoryContextDelete(self->context);
+	return entries;
+}

@@ -1,0 +1,755 @@
+/*-------------------------------------------------------------------------
+ *
+ * ginload.c
+ *	  Loads a GIN index from sorted records; see gin.h.
+ *
+ * Records of a key come in the order of their first TIDs, so all TIDs before a
+ * record's first are complete; the others are pending, because records of
+ * different participants overlap.
+ *
+ * If a key lies in several slices, the TIDs that were pending at the end of a
+ * slice may belong between the TIDs of the next slice's leaves of the key's
+ * posting tree.  They are few: at most those of a record of each participant.
+ * The leader inserts them at the end as the server does (ginEntryInsert).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "debug.h"
+#include "gin/gin.h"
+#include "sort/shared.h"
+#include "util.h"
+#include "utils/memutils.h"
+
+/* The metapage and the root of the entry tree */
+#define RESERVED_BLOCKS		(GIN_ROOT_BLKNO + 1)
+
+/* TIDs in a record that a participant hands over */
+#define HANDED_TIDS			1024
+
+/* ItemKind: of the items of a slice's list */
+typedef enum ItemKind
+{
+	ITEM_RECORD = 1,			/* TIDs of a key, perhaps none */
+	ITEM_DATA_LEAF,				/* PostingItem: leaf of the key's tree */
+	ITEM_NEXT_DATA_LEAF,		/* block of the next one */
+	ITEM_TUPLE,					/* leaf tuple */
+	ITEM_DOWNLINK,				/* tuple: link to a leaf of the entry tree */
+	ITEM_NEXT_LEAF				/* block of the next one */
+}			ItemKind;
+
+Size
+ginload_shared_size(Team *team, int processes, int slices)
+{
+	return add_size(offsetof(GinLoadShared, parts),
+					mul_size(processes, sizeof(GinPart)));
+}
+
+void
+ginload_shared_init(Team *team, int processes, int slices)
+{
+	GinLoadShared *shared = team->shared;
+
+	pagewrite_init_shared(&shared->file, ((Build *) team)->index, processes,
+						  RESERVED_BLOCKS);
+	shared->nslices = slices;
+	memset(shared->parts, 0, processes * sizeof(GinPart));
+}
+
+
+/*
+ * Pages
+ */
+
+/*
+ * Tell the writer how many blocks all participants will still take.  Blocks
+ * that nobody takes remain in the index, and records differ so much that there
+ * is no useful minimum: the file grows only by chunks.
+ */
+static void
+estimate_blocks(GinLoad * load)
+{
+	PageWriter *writer = &load->writer;
+	int64		done = pagewrite_report(writer);
+	double		taken = pg_atomic_read_u64(&load->shared->file.nblocks);
+	double		to_come = Max(load->all_records - done, 0) * taken /
+		Max(done, 1);
+
+	writer->to_come = (BlockNumber) Min(to_come, MaxBlockNumber);
+}
+
+BlockNumber
+gin_new_block(GinLoad * load)
+{
+	if (pagewrite_needs_chunk(&load->writer))
+		estimate_blocks(load);
+	return pagewrite_get_block(&load->writer);
+}
+
+void
+gin_begin_page(GinLoad * load, GinChain * chain, uint16 flags)
+{
+	chain->page = pagewrite_get_buffer(&load->writer);
+	GinInitPage(chain->page, flags, BLCKSZ);
+}
+
+BlockNumber
+gin_end_page(GinLoad * load, GinChain * chain, BlockNumber next)
+{
+	BlockNumber block = chain->block;
+
+	if (block == InvalidBlockNumber)
+		block = gin_new_block(load);
+	GinPageGetOpaque(chain->page)->rightlink = next;
+	pagewrite_page(&load->writer, chain->page, block);
+	chain->page = NULL;
+	chain->block = next;
+	return block;
+}
+
+void
+gin_check_block(const GinLoad * load, const GinChain * chain)
+{
+	if (chain->block != InvalidBlockNumber)
+		elog(ERROR, "nothing is on block %u of index \"%s\"", chain->block,
+			 RelationGetRelationName(load->index));
+}
+
+static GinLevel *
+level_create(GinLoad * load, bool is_leaf)
+{
+	GinLevel   *level = MemoryContextAllocZero(load->cxt, sizeof(GinLevel));
+
+	level->is_leaf = is_leaf;
+	level->chain.block = InvalidBlockNumber;
+	return level;
+}
+
+/* Returns a downlink, still to no block, from a page's last tuple. */
+static IndexTuple
+make_downlink(Page page)
+{
+	ItemId		id = PageGetItemId(page, PageGetMaxOffsetNumber(page));
+	IndexTuple	last = (IndexTuple) PageGetItem(page, id);
+	Size		size = IndexTupleSize(last);
+	IndexTuple	downlink;
+
+	if (GinPageIsLeaf(page) && !GinIsPostingTree(last))
+		size = MAXALIGN(GinGetPostingOffset(last));
+	downlink = palloc0(size);
+	memcpy(downlink, last, GinPageIsLeaf(page) && !GinIsPostingTree(last) ?
+		   GinGetPostingOffset(last) : size);
+	downlink->t_info = (downlink->t_info & ~INDEX_SIZE_MASK) | size;
+	return downlink;
+}
+
+static void level_add(GinLoad * load, GinLevel * level, IndexTuple tuple);
+
+/* Add a downlink to a leaf, or to a page above. */
+static void
+add_downlink(GinLoad * load, GinLevel * level, IndexTuple downlink)
+{
+	if (level->parent == NULL)
+		level->parent = level_create(load, false);
+	level_add(load, level->parent, downlink);
+}
+
+/* Write the level's page, and add a downlink to it. */
+static void
+level_end_page(GinLoad * load, GinLevel * level, BlockNumber next)
+{
+	IndexTuple	downlink = make_downlink(level->chain.page);
+	BlockNumber block = gin_end_page(load, &level->chain, next);
+
+	GinSetDownlink(downlink, block);
+	load->part.entry_pages++;
+	if (level->is_leaf && load->list != NULL)
+		slicelist_append_item(load->list, ITEM_DOWNLINK, downlink,
+							  IndexTupleSize(downlink));
+	else
+		add_downlink(load, level, downlink);
+	pfree(downlink);
+}
+
+static void
+level_add(GinLoad * load, GinLevel * level, IndexTuple tuple)
+{
+	Size		size = IndexTupleSize(tuple);
+
+	if (level->chain.page != NULL && PageGetFreeSpace(level->chain.page) <
+		MAXALIGN(size) + sizeof(ItemIdData))
+		level_end_page(load, level, gin_new_block(load));
+	if (level->chain.page == NULL)
+		gin_begin_page(load, &level->chain, level->is_leaf ? GIN_LEAF : 0);
+	if (PageAddItem(level->chain.page, (Item) tuple, size,
+					InvalidOffsetNumber, false, false) == InvalidOffsetNumber)
+		elog(ERROR, "failed to add item to index page in \"%s\"",
+			 RelationGetRelationName(load->index));
+}
+
+
+/*
+ * Keys
+ */
+
+/* Make a record of the current key with n TIDs. */
+static GinRecord *
+make_record(const GinLoad * load, const uint64 *tids, int n)
+{
+	Size		before = offsetof(GinRecord, key) + load->key->key_size;
+	GinRecord  *record = palloc(before + n * GINTID_MOST);
+	unsigned char *end = (unsigned char *) record + before;
+
+	memcpy(record, load->key, before);
+	record->ntids = n;
+	if (n > 0)
+		record->first = tids[0];
+	for (int i = 1; i < n; i++)
+		end = gintid_encode(end, tids[i] - tids[i - 1]);
+	record->size = end - (unsigned char *) record;
+	return record;
+}
+
+/* Append records of the current key with these TIDs to the slice's list. */
+static void
+append_tids(GinLoad * load, const uint64 *tids, int n)
+{
+	for (int done = 0; done < n; done += HANDED_TIDS)
+	{
+		GinRecord  *record = make_record(load, tids + done,
+										 Min(n - done, HANDED_TIDS));
+
+		slicelist_append_item(load->list, ITEM_RECORD, record, record->size);
+		pfree(record);
+	}
+}
+
+/* Decode a record's TIDs to an array with enough room. */
+static int
+decode_tids(const GinRecord * record, uint64 *tids)
+{
+	const unsigned char *at = ginrecord_list(record);
+
+	if (record->ntids == 0)
+		return 0;
+	tids[0] = record->first;
+	for (int i = 1; i < record->ntids; i++)
+		tids[i] = tids[i - 1] + gintid_decode(&at);
+	return record->ntids;
+}
+
+static void
+need_pending(GinLoad * load, int n)
+{
+	if (n <= load->maxpending)
+		return;
+	load->maxpending = Max(n, 2 * load->maxpending);
+	load->pending = repalloc_huge(load->pending,
+								  load->maxpending * sizeof(uint64));
+	load->merged = repalloc_huge(load->merged,
+								 load->maxpending * sizeof(uint64));
+}
+
+/* Add the pending TIDs before 'bound' to the posting. */
+static void
+complete(GinLoad * load, uint64 bound)
+{
+	int			n = 0;
+
+	while (n < load->npending && load->pending[n] < bound)
+		ginposting_add(load, &load->posting, load->pending[n++]);
+	load->npending -= n;
+	memmove(load->pending, load->pending + n,
+			load->npending * sizeof(uint64));
+}
+
+/* Merge the n TIDs after the pending ones with these; drop duplicates. */
+static void
+merge_pending(GinLoad * load, int n)
+{
+	uint64	   *left = load->pending;
+	uint64	   *left_end = left + load->npending;
+	uint64	   *right = left_end;
+	uint64	   *right_end = right + n;
+	uint64	   *to = load->merged;
+
+	while (left < left_end || right < right_end)
+	{
+		uint64		next;
+
+		if (right == right_end || (left < left_end && *left <= *right))
+			next = *left++;
+		else
+			next = *right++;
+		if (to == load->merged || to[-1] != next)
+			*to++ = next;
+	}
+	load->npending = to - load->merged;
+	to = load->pending;
+	load->pending = load->merged;
+	load->merged = to;
+}
+
+/* Add a record of the current key. */
+static void
+add_tids(GinLoad * load, const GinRecord * record)
+{
+	int			n;
+
+	if (record->ntids == 0)
+		return;
+	complete(load, record->first);
+	need_pending(load, load->npending + record->ntids);
+	n = decode_tids(record, load->pending + load->npending);
+	if (load->npending == 0)
+		load->npending = n;
+	else
+		merge_pending(load, n);
+}
+
+/* Add the TIDs of the key's first record, which waited for a second one. */
+static void
+stop_being_single(GinLoad * load)
+{
+	if (!load->is_single)
+		return;
+	load->is_single = false;
+	add_tids(load, load->key);
+}
+
+/* Hand the current key over to the leader. */
+static void
+hand_over(GinLoad * load)
+{
+	GinPosting *posting = &load->posting;
+	GinRecord  *key = make_record(load, NULL, 0);
+	uint64	   *tids = NULL;
+	int			n;
+
+	stop_being_single(load);
+	slicelist_append_item(load->list, ITEM_RECORD, key, key->size);
+	for (int i = 0; i < posting->nlinks; i++)
+		slicelist_append_item(load->list, ITEM_DATA_LEAF, &posting->links[i],
+							  sizeof(PostingItem));
+	if (posting->leaf.block != InvalidBlockNumber)
+		slicelist_append_item(load->list, ITEM_NEXT_DATA_LEAF,
+							  &posting->leaf.block, sizeof(BlockNumber));
+	n = ginposting_tids(posting, &tids);
+	append_tids(load, tids, n);
+	append_tids(load, load->pending, load->npending);
+	if (posting->leaf.page != NULL)
+		pagewrite_release_buffer(&load->writer, posting->leaf.page);
+	posting->leaf.page = NULL;
+	ginposting_reset(posting);
+}
+
+/* Returns the leaf tuple of a key with one record, whose list it copies. */
+static IndexTuple
+single_tuple(GinLoad * load)
+{
+	const		GinRecord *key = load->key;
+	Size		size = ginrecord_list_size(key);
+	GinPostingList *list = palloc0(SHORTALIGN(size) +
+								   offsetof(GinPostingList, bytes));
+	Form_pg_attribute att = TupleDescAttr(load->gin->origTupdesc,
+										  key->column - 1);
+
+	gintid_get(key->first, &list->first);
+	list->nbytes = size;
+	memcpy(list->bytes, ginrecord_list(key), size);
+	return GinFormTuple(load->gin, key->column, ginrecord_key(key, att),
+						key->category, (Pointer) list,
+						SizeOfGinPostingList(list), key->ntids, false);
+}
+
+/* Make the leaf tuple of the current key. */
+static void
+finish_key(GinLoad * load)
+{
+	IndexTuple	tuple = load->is_single ? single_tuple(load) : NULL;
+
+	if (tuple == NULL)
+	{
+		stop_being_single(load);
+		complete(load, PG_UINT64_MAX);
+		tuple = ginposting_tuple(load, &load->posting, load->key);
+	}
+	load->part.keys++;
+	level_add(load, load->leaf, tuple);
+}
+
+static void
+end_key(GinLoad * load, bool is_last)
+{
+	MemoryContext old;
+
+	if (!load->has_key)
+		return;
+	old = MemoryContextSwitchTo(load->temp);
+	if (load->list != NULL && (load->is_first || is_last))
+		hand_over(load);
+	else
+		finish_key(load);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(load->temp);
+	load->has_key = false;
+	load->is_first = false;
+	load->npending = 0;
+}
+
+/* Make the record the current key. */
+static void
+begin_key(GinLoad * load, const GinRecord * record)
+{
+	if (record->size > load->key_room)
+	{
+		load->key_room = Max(record->size, 2 * load->key_room);
+		load->key = repalloc_huge(load->key, load->key_room);
+	}
+	memcpy(load->key, record, record->size);
+	load->has_key = true;
+	load->is_single = record->ntids > 0;
+}
+
+/* Add a record of the current or the next key. */
+static void
+add(GinLoad * load, const GinRecord * record)
+{
+	if (!load->has_key ||
+		variant_gin_compare_keys(load->order, load->key, record) != 0)
+	{
+		end_key(load, false);
+		begin_key(load, record);
+		return;
+	}
+	stop_being_single(load);
+	add_tids(load, record);
+}
+
+
+/*
+ * The lists, in the leader
+ */
+
+/*
+ * Keep the pending TIDs for the end: a complete leaf follows, which may lack
+ * them.
+ */
+static void
+postpone_pending(GinLoad * load)
+{
+	MemoryContext old = MemoryContextSwitchTo(load->cxt);
+
+	stop_being_single(load);
+	if (load->npending > 0)
+		load->late = lappend(load->late,
+							 make_record(load, load->pending,
+										 load->npending));
+	load->npending = 0;
+	MemoryContextSwitchTo(old);
+}
+
+/* Take an item that is not about the TIDs of a key. */
+static void
+take_tuple(GinLoad * load, ItemKind kind, void *data)
+{
+	GinLevel   *leaf = load->leaf;
+
+	end_key(load, false);
+	if (kind == ITEM_NEXT_LEAF)
+		leaf->chain.block = *(BlockNumber *) data;
+	else if (kind == ITEM_TUPLE)
+		level_add(load, leaf, data);
+	else
+	{
+		if (leaf->chain.page != NULL)
+			level_end_page(load, leaf, GinGetDownlink((IndexTuple) data));
+		else
+			gin_check_block(load, &leaf->chain);
+		leaf->chain.block = InvalidBlockNumber;
+		add_downlink(load, leaf, data);
+	}
+}
+
+static void
+take_list(GinLoad * load, int slice)
+{
+	SliceList  *list;
+	ItemKind	kind;
+	void	   *data;
+
+	fault_point("ginload: open list");
+	list = slicelist_open(load->fileset, slice, false);
+	while ((kind = slicelist_next_item(list, &data)) != 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (kind == ITEM_RECORD)
+			add(load, data);
+		else if (kind == ITEM_DATA_LEAF)
+		{
+			postpone_pending(load);
+			ginposting_adopt(load, &load->posting, data);
+		}
+		else if (kind == ITEM_NEXT_DATA_LEAF)
+			load->posting.leaf.block = *(BlockNumber *) data;
+		else
+			take_tuple(load, kind, data);
+	}
+	slicelist_close(list);
+}
+
+
+GinLoad *
+ginload_begin(const Build *build)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext,
+											  "ptsort load",
+											  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	GinLoad    *load = palloc0(sizeof(GinLoad));
+	PtSortStats stats;
+
+	load->shared = build->team.shared;
+	load->index = build->index;
+	load->order = variant_gin_order(build->index);
+	load->gin = variant_gin_state(load->order);
+	load->participant = build->team.participant;
+	if (load->shared->file.nparticipants > 1)
+		load->fileset = shared_fileset(build->team.sort_shared);
+	load->cxt = cxt;
+	load->temp = AllocSetContextCreate(cxt, "ptsort GIN key",
+									   ALLOCSET_DEFAULT_SIZES);
+	sort_stats(build->team.sort, &stats);
+	load->all_records = stats.tuples;
+	pagewrite_begin(&load->writer, &load->shared->file, build->index);
+	load->writer.reports = build->team.is_leader;
+	load->part = load->shared->parts[load->participant];
+	load->leaf = level_create(load, true);
+	load->key_room = load->maxpending = BLCKSZ;
+	load->key = palloc(load->key_room);
+	load->pending = palloc(load->maxpending * sizeof(uint64));
+	load->merged = palloc(load->maxpending * sizeof(uint64));
+	ginposting_init(&load->posting);
+	MemoryContextSwitchTo(old);
+	return load;
+}
+
+void
+ginload_begin_slice(GinLoad * load, int slice)
+{
+	MemoryContext old;
+
+	fault_point("ginload: begin slice");
+	if (load->fileset == NULL)
+		return;
+	old = MemoryContextSwitchTo(load->cxt);
+	load->list = slicelist_open(load->fileset, slice, true);
+	load->is_first = true;
+	MemoryContextSwitchTo(old);
+}
+
+void
+ginload_add(GinLoad * load, const GinRecord * record)
+{
+	if (++load->writer.tuples % PAGEWRITE_STEP == 0)
+		(void) pagewrite_report(&load->writer);
+	add(load, record);
+}
+
+/* Append the tuples of the unfinished leaf to the slice's list. */
+static void
+append_rest(GinLoad * load)
+{
+	GinChain   *chain = &load->leaf->chain;
+
+	if (chain->block != InvalidBlockNumber)
+		slicelist_append_item(load->list, ITEM_NEXT_LEAF, &chain->block,
+							  sizeof(BlockNumber));
+	chain->block = InvalidBlockNumber;
+	if (chain->page == NULL)
+		return;
+	for (OffsetNumber n = FirstOffsetNumber;
+		 n <= PageGetMaxOffsetNumber(chain->page); n++)
+	{
+		ItemId		id = PageGetItemId(chain->page, n);
+
+		slicelist_append_item(load->list, ITEM_TUPLE, PageGetItem(chain->page, id),
+							  ItemIdGetLength(id));
+	}
+	pagewrite_release_buffer(&load->writer, chain->page);
+	chain->page = NULL;
+}
+
+void
+ginload_end_slice(GinLoad * load)
+{
+	(void) pagewrite_report(&load->writer);
+	if (load->list == NULL)
+		return;
+	append_rest(load);
+	end_key(load, true);
+	fault_point("ginload: end slice");
+	slicelist_end(load->list);
+	load->list = NULL;
+}
+
+int64
+ginload_end(GinLoad * load)
+{
+	int64		pages;
+
+	pagewrite_flush(&load->writer);
+	load->part.rest = load->writer.chunk;
+	load->shared->parts[load->participant] = load->part;
+	pages = pagewrite_end(&load->writer);
+	MemoryContextDelete(load->cxt);
+	return pages;
+}
+
+
+/*
+ * The end, in the leader
+ */
+
+/* Write the unfinished pages of all levels; the last is the root. */
+static void
+write_root(GinLoad * load)
+{
+	GinLevel   *level = load->leaf;
+
+	fault_point("ginload: upper levels");
+	for (; level->parent != NULL; level = level->parent)
+	{
+		if (level->chain.page != NULL)
+			level_end_page(load, level, InvalidBlockNumber);
+	}
+	if (level->chain.page == NULL)	/* no tuples at all */
+		gin_begin_page(load, &level->chain, GIN_LEAF);
+	fault_point("ginload: root");
+	level->chain.block = GIN_ROOT_BLKNO;
+	(void) gin_end_page(load, &level->chain, InvalidBlockNumber);
+	load->part.entry_pages++;
+}
+
+static void
+make_deleted(Page page)
+{
+	/* without a transaction ID, the page can be recycled at once */
+	GinInitPage(page, GIN_DELETED, BLCKSZ);
+}
+
+/* Returns the statistics of all participants. */
+static GinStatsData
+add_up(const GinLoad * load)
+{
+	GinStatsData stats = {0};
+
+	for (int i = 0; i < load->shared->file.nparticipants; i++)
+	{
+		const		GinPart *part = i == load->participant ? &load->part :
+			&load->shared->parts[i];
+
+		stats.nEntries += part->keys;
+		stats.nEntryPages += part->entry_pages;
+		stats.nDataPages += part->data_pages;
+	}
+	stats.nTotalPages = (BlockNumber)
+		pg_atomic_read_u64(&load->shared->file.nblocks);
+	return stats;
+}
+
+/* Write the metapage, like GinInitMetabuffer() and ginUpdateStats(). */
+static void
+write_metapage(GinLoad * load, const GinStatsData * stats)
+{
+	Page		page = pagewrite_get_buffer(&load->writer);
+	GinMetaPageData *meta = GinPageGetMeta(page);
+
+	GinInitPage(page, GIN_META, BLCKSZ);
+	meta->head = meta->tail = InvalidBlockNumber;
+	meta->nTotalPages = stats->nTotalPages;
+	meta->nEntryPages = stats->nEntryPages;
+	meta->nDataPages = stats->nDataPages;
+	meta->nEntries = stats->nEntries;
+	meta->ginVersion = GIN_CURRENT_VERSION;
+	((PageHeader) page)->pd_lower = (char *) (meta + 1) - (char *) page;
+	pagewrite_page(&load->writer, page, GIN_METAPAGE_BLKNO);
+}
+
+/* Insert the TIDs that were pending between slices. */
+static void
+insert_late(GinLoad * load, GinStatsData * stats)
+{
+	BlockNumber before = RelationGetNumberOfBlocks(load->index);
+	ListCell   *lc;
+
+	fault_point("ginload: late TIDs");
+	foreach(lc, load->late)
+	{
+		const		GinRecord *record = lfirst(lc);
+		ItemPointer items = palloc_extended(record->ntids *
+											sizeof(ItemPointerData),
+											MCXT_ALLOC_HUGE);
+		Form_pg_attribute att = TupleDescAttr(load->gin->origTupdesc,
+											  record->column - 1);
+
+		CHECK_FOR_INTERRUPTS();
+		need_pending(load, record->ntids);
+		(void) decode_tids(record, load->pending);
+		for (int i = 0; i < record->ntids; i++)
+			gintid_get(load->pending[i], &items[i]);
+		ginEntryInsert(load->gin, record->column, ginrecord_key(record, att),
+					   record->category, items, record->ntids, NULL);
+		pfree(items);
+	}
+	/* only posting trees can have grown */
+	stats->nTotalPages = RelationGetNumberOfBlocks(load->index);
+	stats->nDataPages += stats->nTotalPages - before;
+	ginUpdateStats(load->index, stats, false);
+}
+
+/* Take over the blocks that other participants left, and read the lists. */
+static void
+take_lists(GinLoad * load)
+{
+	GinLoadShared *shared = load->shared;
+	int			n = shared->file.nparticipants;
+	PageChunk  *rest = palloc((n + 1) * sizeof(PageChunk));
+
+	shared->parts[0].rest = load->writer.chunk;
+	load->writer.chunk.next = load->writer.chunk.end;
+	for (int i = 0; i < n; i++)
+		rest[i] = shared->parts[i].rest;
+	pagewrite_take_over(&load->writer, rest, n);
+	for (int i = 0; i < shared->nslices; i++)
+		take_list(load, i);
+}
+
+int64
+ginload_finish(GinLoad * load)
+{
+	PageWriter *writer = &load->writer;
+	MemoryContext old = MemoryContextSwitchTo(load->cxt);
+	GinStatsData stats;
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	(void) pagewrite_report(writer);	/* for the view: all workers ended */
+	if (load->fileset != NULL)
+		take_lists(load);
+	end_key(load, true);
+	write_root(load);
+	pagewrite_retire_spare(writer, make_deleted);
+	stats = add_up(load);
+	write_metapage(load, &stats);
+	pagewrite_flush(writer);
+	pt_log_part("stitch", start);
+	INSTR_TIME_SET_CURRENT(start);
+	pagewrite_sync(writer);
+	if (load->late != NIL)
+		insert_late(load, &stats);
+	pt_log_part("sync", start);
+	MemoryContextSwitchTo(old);
+	return ginload_end(load);
+}
