@@ -43,6 +43,7 @@
 #include "catalog/index.h"
 #include "catalog/pg_am_d.h"
 #include "fmgr.h"
+#include "gistcheck.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "storage/bufmgr.h"
@@ -167,9 +168,12 @@ value_length(const char *value, int16 attlen, Size most)
 	return length <= most ? length : 0;
 }
 
-/* True if the values of a tuple fill its length. */
-static bool
-has_sound_values(IndexTuple tuple, TupleDesc desc)
+/*
+ * Returns where the values of a tuple end, or 0 if they do not lie within the
+ * tuple.
+ */
+Size
+values_end(IndexTuple tuple, TupleDesc desc)
 {
 	Size		start = IndexInfoFindDataOffset(tuple->t_info);
 	const char *values = (const char *) tuple + start;
@@ -177,7 +181,7 @@ has_sound_values(IndexTuple tuple, TupleDesc desc)
 	Size		size;
 
 	if (IndexTupleSize(tuple) < start)
-		return false;
+		return 0;
 	size = IndexTupleSize(tuple) - start;
 	for (int i = 0; i < desc->natts; i++)
 	{
@@ -191,13 +195,13 @@ has_sound_values(IndexTuple tuple, TupleDesc desc)
 		else
 			at = att_align_nominal(at, att->attalign);
 		if (at > size)
-			return false;
+			return 0;
 		length = value_length(values + at, att->attlen, size - at);
 		if (length == 0)
-			return false;
+			return 0;
 		at += length;
 	}
-	return MAXALIGN(start + at) == IndexTupleSize(tuple);
+	return start + at;
 }
 
 /* Check the TID of a tuple: that of a row, or that of a page below. */
@@ -256,7 +260,8 @@ check_items(const Check *check, BlockNumber block, Page page)
 			taken[i] = true;
 		}
 		tuple = get_tuple(page, offset);
-		if (IndexTupleSize(tuple) != length || !has_sound_values(tuple, desc))
+		if (IndexTupleSize(tuple) != length ||
+			MAXALIGN(values_end(tuple, desc)) != length)
 			damaged(check, block, "a tuple is damaged");
 		check_tid(check, block, page, tuple);
 	}
@@ -441,13 +446,14 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 }
 
 /*
- * Check that the index has all rows that this session sees.  An index built
- * CONCURRENTLY lacks dead rows that older snapshots still see.
+ * Call a function for all rows that this session sees and the index must have.
+ * An index built CONCURRENTLY lacks dead rows that older snapshots still see.
  */
-static void
-check_rows(Check *check, Relation table)
+void
+scan_rows(Relation table, Relation index, IndexBuildCallback callback,
+		  void *arg)
 {
-	IndexInfo  *info = BuildIndexInfo(check->index);
+	IndexInfo  *info = BuildIndexInfo(index);
 	Snapshot	snapshot = RegisterSnapshot(GetTransactionSnapshot());
 	TableScanDesc scan = table_beginscan_strat(table, snapshot, 0, NULL, true,
 											   true);
@@ -457,8 +463,8 @@ check_rows(Check *check, Relation table)
 	info->ii_ExclusionProcs = NULL;
 	info->ii_ExclusionStrats = NULL;
 	info->ii_Concurrent = true; /* use the snapshot */
-	table_index_build_scan(table, check->index, info, true, false, check_row,
-						   check, scan);
+	table_index_build_scan(table, index, info, true, false, callback, arg,
+						   scan);
 	UnregisterSnapshot(snapshot);
 }
 
@@ -466,7 +472,7 @@ check_rows(Check *check, Relation table)
  * Run as the table's owner, as ptsort's owner.h does.  Returns the level of
  * nested settings.
  */
-static int
+int
 enter_owner(Relation table)
 {
 	int			level = NewGUCNestLevel();
@@ -515,7 +521,7 @@ gist_check(PG_FUNCTION_ARGS)
 	visit(&check, GIST_ROOT_BLKNO, NULL, NULL, 0);
 	check_unreached(&check);
 	sort_leaves(&check);
-	check_rows(&check, table);
+	scan_rows(table, index, check_row, &check);
 	MemoryContextDelete(check.gist->tempCxt);
 	freeGISTstate(check.gist);
 	AtEOXact_GUC(false, level);
