@@ -517,7 +517,7 @@ visit_entries(GinCheck *check, Tree *tree, BlockNumber block,
 	}
 	if (n == 0 && (!leaf || depth > 0))
 		damaged(check, block, "this page is empty");
-	if (upper != NULL)
+	if (n > 0 && upper != NULL)
 	{
 		int			order = infinite ? 1 : compare(check, last, upper);
 

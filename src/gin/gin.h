@@ -36,18 +36,17 @@ extern IndexBuildResult *gin_build(Relation heap, Relation index,
 /*
  * gincollect.c
  *
- * gincollect_begin makes an empty table of at most 'budget' bytes, which puts
- * records into the sort.  gincollect_row adds the keys of a row.
+ * gincollect_begin makes an empty table in the sort's room, and puts its records
+ * into the sort.  gincollect_row adds the keys of a row.
  * gincollect_end puts all records, frees the table, and returns the number of
  * entries: TIDs, counted for each key.
  */
 typedef struct GinCollector GinCollector;
 
-extern GinCollector * gincollect_begin(PtSort *sort, Relation index,
-									   Size budget);
-extern void gincollect_row(GinCollector * collector, ItemPointer tid,
+extern GinCollector *gincollect_begin(PtSort *sort);
+extern void gincollect_row(GinCollector *collector, ItemPointer tid,
 						   Datum *values, bool *isnull);
-extern int64 gincollect_end(GinCollector * collector);
+extern int64 gincollect_end(GinCollector *collector);
 
 
 /*
@@ -62,7 +61,7 @@ typedef struct GinPart
 	int64		keys;			/* leaf tuples */
 	int64		entry_pages;
 	int64		data_pages;		/* of posting trees */
-}			GinPart;
+} GinPart;
 
 /* GinLoadShared: the shared block */
 typedef struct GinLoadShared
@@ -70,7 +69,7 @@ typedef struct GinLoadShared
 	PageFileShared file;
 	int			nslices;
 	GinPart		parts[FLEXIBLE_ARRAY_MEMBER];	/* by participant */
-}			GinLoadShared;
+} GinLoadShared;
 
 /*
  * GinChain: the page of a level that is being filled; pages link to the right.
@@ -81,7 +80,7 @@ typedef struct GinChain
 {
 	Page		page;			/* NULL: not begun */
 	BlockNumber block;
-}			GinChain;
+} GinChain;
 
 /*
  * GinPosting: the TIDs of one key, in ascending order.  'items' collects the
@@ -101,14 +100,14 @@ typedef struct GinPosting
 	PostingItem *links;			/* to all complete leaves */
 	int			nlinks;
 	int			maxlinks;
-}			GinPosting;
+} GinPosting;
 
 typedef struct GinLevel
 {
 	GinChain	chain;
 	bool		is_leaf;
 	struct GinLevel *parent;	/* NULL until it exists */
-}			GinLevel;
+} GinLevel;
 
 /* GinLoad: a load, in one of its processes. */
 typedef struct GinLoad
@@ -138,7 +137,7 @@ typedef struct GinLoad
 	uint64	   *merged;			/* scratch, as large as 'pending' */
 	GinPosting	posting;		/* all other TIDs of the key */
 	List	   *late;			/* leader: GinRecords to insert at the end */
-}			GinLoad;
+} GinLoad;
 
 extern Size ginload_shared_size(Team *team, int processes, int slices);
 extern void ginload_shared_init(Team *team, int processes, int slices);
@@ -148,12 +147,12 @@ extern void ginload_shared_init(Team *team, int processes, int slices);
  * pages that this process wrote; in the leader, call ginload_finish instead,
  * after all others ended.
  */
-extern GinLoad * ginload_begin(const Build *build);
-extern void ginload_begin_slice(GinLoad * load, int slice);
-extern void ginload_add(GinLoad * load, const GinRecord * record);
-extern void ginload_end_slice(GinLoad * load);
-extern int64 ginload_end(GinLoad * load);
-extern int64 ginload_finish(GinLoad * load);
+extern GinLoad *ginload_begin(const Build *build);
+extern void ginload_begin_slice(GinLoad *load, int slice);
+extern void ginload_add(GinLoad *load, const GinRecord *record);
+extern void ginload_end_slice(GinLoad *load);
+extern int64 ginload_end(GinLoad *load);
+extern int64 ginload_finish(GinLoad *load);
 
 /*
  * gin_begin_page begins the chain's page.  gin_end_page passes the page, whose
@@ -161,11 +160,11 @@ extern int64 ginload_finish(GinLoad * load);
  * gin_new_block returns a block for a page.  gin_check_block raises an error if
  * a page links to the chain's next page, which would remain empty.
  */
-extern BlockNumber gin_new_block(GinLoad * load);
-extern void gin_begin_page(GinLoad * load, GinChain * chain, uint16 flags);
-extern BlockNumber gin_end_page(GinLoad * load, GinChain * chain,
+extern BlockNumber gin_new_block(GinLoad *load);
+extern void gin_begin_page(GinLoad *load, GinChain *chain, uint16 flags);
+extern BlockNumber gin_end_page(GinLoad *load, GinChain *chain,
 								BlockNumber next);
-extern void gin_check_block(const GinLoad * load, const GinChain * chain);
+extern void gin_check_block(const GinLoad *load, const GinChain *chain);
 
 
 /*
@@ -177,13 +176,13 @@ extern void gin_check_block(const GinLoad * load, const GinChain * chain);
  * ginposting_tuple returns the leaf tuple for a key, and writes the tree if
  * there is one; then the posting is empty, as after ginposting_reset.
  */
-extern void ginposting_init(GinPosting * posting);
-extern void ginposting_reset(GinPosting * posting);
-extern void ginposting_add(GinLoad * load, GinPosting * posting, uint64 tid);
-extern void ginposting_adopt(GinLoad * load, GinPosting * posting,
-							 const PostingItem * link);
-extern int	ginposting_tids(const GinPosting * posting, uint64 **tids);
-extern IndexTuple ginposting_tuple(GinLoad * load, GinPosting * posting,
-								   const GinRecord * key);
+extern void ginposting_init(GinPosting *posting);
+extern void ginposting_reset(GinPosting *posting);
+extern void ginposting_add(GinLoad *load, GinPosting *posting, uint64 tid);
+extern void ginposting_adopt(GinLoad *load, GinPosting *posting,
+							 const PostingItem *link);
+extern int	ginposting_tids(const GinPosting *posting, uint64 **tids);
+extern IndexTuple ginposting_tuple(GinLoad *load, GinPosting *posting,
+								   const GinRecord *key);
 
 #endif							/* PTSORT_GIN_H */

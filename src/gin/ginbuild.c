@@ -23,10 +23,9 @@ typedef struct GinBuild
 	Build		base;			/* must be first */
 	BuildInfo	info;			/* leader */
 	GinLoad    *load;			/* leader: kept until all loads end */
-	Size		table;			/* bytes for the table of keys */
 	const char *source;
 	bool		started;
-}			GinBuild;
+} GinBuild;
 
 static void
 ginbuild_open(Team *team)
@@ -39,19 +38,17 @@ static PtSort *
 ginbuild_begin(Team *team, const PtSortOptions *options)
 {
 	GinBuild   *self = (GinBuild *) team;
+	bool		puts = options->role == PTSORT_SERIAL ||
+		options->role == PTSORT_WORKER;
+	Size		room = Min(Max(options->budget, PTSORT_MIN_BUDGET) / TABLE_PART,
+						   MOST_TABLE);
 	PtSortOptions ours = *options;
 
 	if (team->is_leader && !self->started)
 		buildreport_start(&self->base, self->source, "");
 	self->started = true;
-	if (options->role == PTSORT_SERIAL || options->role == PTSORT_WORKER)
-	{
-		self->table = Min(Max(options->budget, PTSORT_MIN_BUDGET) / TABLE_PART,
-						  MOST_TABLE);
-		ours.budget -= self->table;
-		ours.expected_tuples = 0;
-	}
-	return variant_begin_gin(self->base.index, &ours);
+	ours.expected_tuples = 0;	/* not the number of rows */
+	return variant_begin_gin(self->base.index, puts ? room : 0, &ours);
 }
 
 /* IndexBuildCallback */
@@ -73,7 +70,7 @@ ginbuild_fill(Team *team)
 		.callback = ginbuild_put
 	};
 
-	target.state = gincollect_begin(team->sort, self->base.index, self->table);
+	target.state = gincollect_begin(team->sort);
 	build_scan(&self->base, &target, 1);
 	shared->parts[team->participant].entries = gincollect_end(target.state);
 }
@@ -84,7 +81,7 @@ ginbuild_load(Team *team)
 	GinBuild   *self = (GinBuild *) team;
 	GinLoad    *load = ginload_begin(&self->base);
 	int			slice;
-	const		GinRecord *record;
+	const GinRecord *record;
 
 	while (sort_next_slice(team->sort, &slice))
 	{
@@ -125,9 +122,9 @@ TEAM_WORKER_MAIN(ptsort_ginbuild_worker_main, GinBuild, ginbuild_kind);
 
 /* The server counts the entries, not the records, as the index's tuples. */
 static void
-count_entries(GinBuild * self)
+count_entries(GinBuild *self)
 {
-	const		GinLoadShared *shared = self->base.team.shared;
+	const GinLoadShared *shared = self->base.team.shared;
 
 	self->base.index_tuples = 0;
 	for (int i = 0; i < shared->file.nparticipants; i++)

@@ -60,7 +60,7 @@ typedef struct CollectedKey
 	GinNullCategory category;
 	char		unused[6];
 	char		key[FLEXIBLE_ARRAY_MEMBER];
-}			CollectedKey;
+} CollectedKey;
 
 StaticAssertDecl(offsetof(CollectedKey, key) % ARENA_UNIT == 0,
 				 "the key of a CollectedKey is not aligned");
@@ -70,13 +70,13 @@ typedef struct Slot
 {
 	uint32		hash;
 	uint32		address;		/* of the CollectedKey; 0: none */
-}			Slot;
+} Slot;
 
 struct GinCollector
 {
 	PtSort	   *sort;
 	GinState   *gin;
-	MemoryContext context;		/* the table's */
+	MemoryContext context;
 	MemoryContext row;			/* reset for each row */
 	uint64		seed;
 	Slot	   *slots;
@@ -99,42 +99,45 @@ typedef struct KeyBytes
 	const char *bytes;
 	Datum		value;			/* storage for 'bytes' of by-value types */
 	uint32		hash;
-}			KeyBytes;
+} KeyBytes;
 
 GinCollector *
-gincollect_begin(PtSort *sort, Relation index, Size budget)
+gincollect_begin(PtSort *sort)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort GIN keys",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GinCollector *self = palloc0(sizeof(GinCollector));
-	uint32		nslots = pg_prevpower2_32(budget / BYTES_PER_SLOT);
+	Size		size;
+	char	   *room = variant_gin_room(sort, &size);
+	uint32		nslots = pg_prevpower2_32(size / BYTES_PER_SLOT);
 
 	self->sort = sort;
-	self->gin = variant_gin_state(variant_gin_order(index));
+	self->gin = variant_gin_state(variant_gin_order_of(sort));
 	self->context = context;
 	self->row = AllocSetContextCreate(context, "ptsort GIN row",
 									  ALLOCSET_DEFAULT_SIZES);
 	self->seed = pg_prng_uint64(&pg_global_prng_state);
 	self->mask = nslots - 1;
-	self->slots = palloc0(nslots * sizeof(Slot));
-	self->size = (budget - nslots * sizeof(Slot)) / ARENA_UNIT;
-	self->arena = palloc(self->size * ARENA_UNIT);
+	self->slots = (Slot *) room;
+	memset(self->slots, 0, nslots * sizeof(Slot));
+	self->arena = room + nslots * sizeof(Slot);
+	self->size = (size - nslots * sizeof(Slot)) / ARENA_UNIT;
 	self->used = 1;				/* address 0 means none */
 	MemoryContextSwitchTo(old);
 	return self;
 }
 
 static inline void *
-at(const GinCollector * self, uint32 address)
+at(const GinCollector *self, uint32 address)
 {
 	return self->arena + (Size) address * ARENA_UNIT;
 }
 
 /* Returns the address of 'bytes' bytes, or 0 if the arena is full. */
 static uint32
-allocate(GinCollector * self, Size bytes)
+allocate(GinCollector *self, Size bytes)
 {
 	uint32		address = self->used;
 	uint32		units = MAXALIGN(bytes) / ARENA_UNIT;
@@ -146,7 +149,7 @@ allocate(GinCollector * self, Size bytes)
 }
 
 static uint32
-allocate_buffer(GinCollector * self, int size)
+allocate_buffer(GinCollector *self, int size)
 {
 	uint32		address = 0;
 
@@ -171,7 +174,7 @@ compare_tids(const void *a, const void *b)
  * Sort the key's TIDs and encode them again, in 'list'.  Returns the size.
  */
 static Size
-sort_list(GinCollector * self, CollectedKey * key, unsigned char *list)
+sort_list(GinCollector *self, CollectedKey *key, unsigned char *list)
 {
 	const unsigned char *from = at(self, key->buffer);
 	unsigned char *to = list;
@@ -199,7 +202,7 @@ sort_list(GinCollector * self, CollectedKey * key, unsigned char *list)
 }
 
 static GinRecord *
-begin_record(GinCollector * self, Size size)
+begin_record(GinCollector *self, Size size)
 {
 	GinRecord  *record = variant_reserve_gin(self->sort, size);
 
@@ -210,7 +213,7 @@ begin_record(GinCollector * self, Size size)
 
 /* Put the key's TIDs into the sort; keep the key, without TIDs. */
 static void
-put_record(GinCollector * self, CollectedKey * key)
+put_record(GinCollector *self, CollectedKey *key)
 {
 	unsigned char sorted[MOST_BYTES * GINTID_MOST];
 	const unsigned char *list = at(self, key->buffer);
@@ -239,7 +242,7 @@ put_record(GinCollector * self, CollectedKey * key)
 
 /* Put all keys into the sort, and empty the table. */
 static void
-put_all(GinCollector * self)
+put_all(GinCollector *self)
 {
 	for (uint32 i = 0; i <= self->mask; i++)
 	{
@@ -260,7 +263,7 @@ put_all(GinCollector * self)
 
 /* Let the buffer grow; returns false if it cannot. */
 static bool
-grow(GinCollector * self, CollectedKey * key)
+grow(GinCollector *self, CollectedKey *key)
 {
 	uint32		buffer;
 
@@ -281,7 +284,7 @@ grow(GinCollector * self, CollectedKey * key)
 }
 
 static void
-add_tid(GinCollector * self, CollectedKey * key, uint64 tid)
+add_tid(GinCollector *self, CollectedKey *key, uint64 tid)
 {
 	unsigned char bytes[1 + GINTID_MOST];
 	unsigned char *end = bytes;
@@ -325,7 +328,7 @@ mix(uint64 hash, uint64 word)
 }
 
 static uint32
-hash_key(const GinCollector * self, const KeyBytes * key)
+hash_key(const GinCollector *self, const KeyBytes *key)
 {
 	uint64		hash = mix(self->seed, (uint64) key->column << 32 |
 						   (uint64) (uint8) key->category << 40 | key->size);
@@ -343,7 +346,7 @@ hash_key(const GinCollector * self, const KeyBytes * key)
 }
 
 static bool
-is_same(const CollectedKey * key, const KeyBytes * bytes)
+is_same(const CollectedKey *key, const KeyBytes *bytes)
 {
 	return key->key_size == bytes->header + bytes->size &&
 		key->column == bytes->column && key->category == bytes->category &&
@@ -352,7 +355,7 @@ is_same(const CollectedKey * key, const KeyBytes * bytes)
 
 /* Copy the key to a record or to the table. */
 static void
-copy_key(char *target, const KeyBytes * bytes)
+copy_key(char *target, const KeyBytes *bytes)
 {
 	if (bytes->header > 0)
 		SET_VARSIZE(target, bytes->header + bytes->size);
@@ -361,7 +364,7 @@ copy_key(char *target, const KeyBytes * bytes)
 
 /* Add a key to the table, at this slot.  Returns NULL if the table is full. */
 static CollectedKey *
-add_key(GinCollector * self, Slot * slot, const KeyBytes * bytes)
+add_key(GinCollector *self, Slot *slot, const KeyBytes *bytes)
 {
 	uint32		key_size = bytes->header + bytes->size;
 	uint32		address = allocate(self, offsetof(CollectedKey, key) +
@@ -385,7 +388,7 @@ add_key(GinCollector * self, Slot * slot, const KeyBytes * bytes)
 
 /* Put a key that is too long for the table, with one TID. */
 static void
-put_long_key(GinCollector * self, const KeyBytes * bytes, uint64 tid)
+put_long_key(GinCollector *self, const KeyBytes *bytes, uint64 tid)
 {
 	uint32		key_size = bytes->header + bytes->size;
 	GinRecord  *record = begin_record(self, offsetof(GinRecord, key) +
@@ -402,7 +405,7 @@ put_long_key(GinCollector * self, const KeyBytes * bytes, uint64 tid)
 }
 
 static void
-collect(GinCollector * self, const KeyBytes * bytes, uint64 tid)
+collect(GinCollector *self, const KeyBytes *bytes, uint64 tid)
 {
 	uint32		i = bytes->hash & self->mask;
 	CollectedKey *key = NULL;
@@ -435,7 +438,7 @@ collect(GinCollector * self, const KeyBytes * bytes, uint64 tid)
 
 /* Describe a key that is not null.  Allocates memory if it must detoast. */
 static void
-set_bytes(KeyBytes * bytes, Datum value, Form_pg_attribute att)
+set_bytes(KeyBytes *bytes, Datum value, Form_pg_attribute att)
 {
 	if (att->attbyval)
 	{
@@ -461,7 +464,7 @@ set_bytes(KeyBytes * bytes, Datum value, Form_pg_attribute att)
 
 /* Collect the only placeholder of an item without keys. */
 static void
-collect_placeholder(GinCollector * self, int column, GinNullCategory category,
+collect_placeholder(GinCollector *self, int column, GinNullCategory category,
 					uint64 tid)
 {
 	KeyBytes	bytes = {.column = column,.category = category};
@@ -476,7 +479,7 @@ collect_placeholder(GinCollector * self, int column, GinNullCategory category,
  * that function also sorts them, by comparisons.
  */
 static void
-collect_item(GinCollector * self, int column, Datum item, uint64 tid)
+collect_item(GinCollector *self, int column, Datum item, uint64 tid)
 {
 	GinState   *gin = self->gin;
 	Form_pg_attribute att = TupleDescAttr(gin->origTupdesc, column - 1);
@@ -517,7 +520,7 @@ collect_item(GinCollector * self, int column, Datum item, uint64 tid)
 }
 
 void
-gincollect_row(GinCollector * self, ItemPointer tid, Datum *values,
+gincollect_row(GinCollector *self, ItemPointer tid, Datum *values,
 			   bool *isnull)
 {
 	MemoryContext old = MemoryContextSwitchTo(self->row);
@@ -535,12 +538,13 @@ gincollect_row(GinCollector * self, ItemPointer tid, Datum *values,
 }
 
 int64
-gincollect_end(GinCollector * self)
+gincollect_end(GinCollector *self)
 {
 	int64		entries = self->entries;
 
 	fault_point("gincollect: end");
 	put_all(self);
+	variant_gin_end_room(self->sort);
 	MemoryContextDelete(self->context);
 	return entries;
 }

@@ -25,6 +25,12 @@
 /* The metapage and the root of the entry tree */
 #define RESERVED_BLOCKS		(GIN_ROOT_BLKNO + 1)
 
+/*
+ * Bytes of an entry page that remain free for inserts, as in a btree.  (The
+ * server fills half of a page or, if memory is full several times, a bit more.)
+ */
+#define FREE_BYTES			(BLCKSZ / 10)
+
 /* TIDs in a record that a participant hands over */
 #define HANDED_TIDS			1024
 
@@ -37,7 +43,7 @@ typedef enum ItemKind
 	ITEM_TUPLE,					/* leaf tuple */
 	ITEM_DOWNLINK,				/* tuple: link to a leaf of the entry tree */
 	ITEM_NEXT_LEAF				/* block of the next one */
-}			ItemKind;
+} ItemKind;
 
 Size
 ginload_shared_size(Team *team, int processes, int slices)
@@ -68,7 +74,7 @@ ginload_shared_init(Team *team, int processes, int slices)
  * is no useful minimum: the file grows only by chunks.
  */
 static void
-estimate_blocks(GinLoad * load)
+estimate_blocks(GinLoad *load)
 {
 	PageWriter *writer = &load->writer;
 	int64		done = pagewrite_report(writer);
@@ -80,7 +86,7 @@ estimate_blocks(GinLoad * load)
 }
 
 BlockNumber
-gin_new_block(GinLoad * load)
+gin_new_block(GinLoad *load)
 {
 	if (pagewrite_needs_chunk(&load->writer))
 		estimate_blocks(load);
@@ -88,14 +94,14 @@ gin_new_block(GinLoad * load)
 }
 
 void
-gin_begin_page(GinLoad * load, GinChain * chain, uint16 flags)
+gin_begin_page(GinLoad *load, GinChain *chain, uint16 flags)
 {
 	chain->page = pagewrite_get_buffer(&load->writer);
 	GinInitPage(chain->page, flags, BLCKSZ);
 }
 
 BlockNumber
-gin_end_page(GinLoad * load, GinChain * chain, BlockNumber next)
+gin_end_page(GinLoad *load, GinChain *chain, BlockNumber next)
 {
 	BlockNumber block = chain->block;
 
@@ -109,7 +115,7 @@ gin_end_page(GinLoad * load, GinChain * chain, BlockNumber next)
 }
 
 void
-gin_check_block(const GinLoad * load, const GinChain * chain)
+gin_check_block(const GinLoad *load, const GinChain *chain)
 {
 	if (chain->block != InvalidBlockNumber)
 		elog(ERROR, "nothing is on block %u of index \"%s\"", chain->block,
@@ -117,7 +123,7 @@ gin_check_block(const GinLoad * load, const GinChain * chain)
 }
 
 static GinLevel *
-level_create(GinLoad * load, bool is_leaf)
+level_create(GinLoad *load, bool is_leaf)
 {
 	GinLevel   *level = MemoryContextAllocZero(load->cxt, sizeof(GinLevel));
 
@@ -144,11 +150,11 @@ make_downlink(Page page)
 	return downlink;
 }
 
-static void level_add(GinLoad * load, GinLevel * level, IndexTuple tuple);
+static void level_add(GinLoad *load, GinLevel *level, IndexTuple tuple);
 
 /* Add a downlink to a leaf, or to a page above. */
 static void
-add_downlink(GinLoad * load, GinLevel * level, IndexTuple downlink)
+add_downlink(GinLoad *load, GinLevel *level, IndexTuple downlink)
 {
 	if (level->parent == NULL)
 		level->parent = level_create(load, false);
@@ -157,7 +163,7 @@ add_downlink(GinLoad * load, GinLevel * level, IndexTuple downlink)
 
 /* Write the level's page, and add a downlink to it. */
 static void
-level_end_page(GinLoad * load, GinLevel * level, BlockNumber next)
+level_end_page(GinLoad *load, GinLevel *level, BlockNumber next)
 {
 	IndexTuple	downlink = make_downlink(level->chain.page);
 	BlockNumber block = gin_end_page(load, &level->chain, next);
@@ -173,12 +179,12 @@ level_end_page(GinLoad * load, GinLevel * level, BlockNumber next)
 }
 
 static void
-level_add(GinLoad * load, GinLevel * level, IndexTuple tuple)
+level_add(GinLoad *load, GinLevel *level, IndexTuple tuple)
 {
 	Size		size = IndexTupleSize(tuple);
 
 	if (level->chain.page != NULL && PageGetFreeSpace(level->chain.page) <
-		MAXALIGN(size) + sizeof(ItemIdData))
+		MAXALIGN(size) + sizeof(ItemIdData) + FREE_BYTES)
 		level_end_page(load, level, gin_new_block(load));
 	if (level->chain.page == NULL)
 		gin_begin_page(load, &level->chain, level->is_leaf ? GIN_LEAF : 0);
@@ -195,7 +201,7 @@ level_add(GinLoad * load, GinLevel * level, IndexTuple tuple)
 
 /* Make a record of the current key with n TIDs. */
 static GinRecord *
-make_record(const GinLoad * load, const uint64 *tids, int n)
+make_record(const GinLoad *load, const uint64 *tids, int n)
 {
 	Size		before = offsetof(GinRecord, key) + load->key->key_size;
 	GinRecord  *record = palloc(before + n * GINTID_MOST);
@@ -213,7 +219,7 @@ make_record(const GinLoad * load, const uint64 *tids, int n)
 
 /* Append records of the current key with these TIDs to the slice's list. */
 static void
-append_tids(GinLoad * load, const uint64 *tids, int n)
+append_tids(GinLoad *load, const uint64 *tids, int n)
 {
 	for (int done = 0; done < n; done += HANDED_TIDS)
 	{
@@ -227,7 +233,7 @@ append_tids(GinLoad * load, const uint64 *tids, int n)
 
 /* Decode a record's TIDs to an array with enough room. */
 static int
-decode_tids(const GinRecord * record, uint64 *tids)
+decode_tids(const GinRecord *record, uint64 *tids)
 {
 	const unsigned char *at = ginrecord_list(record);
 
@@ -240,7 +246,7 @@ decode_tids(const GinRecord * record, uint64 *tids)
 }
 
 static void
-need_pending(GinLoad * load, int n)
+need_pending(GinLoad *load, int n)
 {
 	if (n <= load->maxpending)
 		return;
@@ -253,7 +259,7 @@ need_pending(GinLoad * load, int n)
 
 /* Add the pending TIDs before 'bound' to the posting. */
 static void
-complete(GinLoad * load, uint64 bound)
+complete(GinLoad *load, uint64 bound)
 {
 	int			n = 0;
 
@@ -266,7 +272,7 @@ complete(GinLoad * load, uint64 bound)
 
 /* Merge the n TIDs after the pending ones with these; drop duplicates. */
 static void
-merge_pending(GinLoad * load, int n)
+merge_pending(GinLoad *load, int n)
 {
 	uint64	   *left = load->pending;
 	uint64	   *left_end = left + load->npending;
@@ -293,7 +299,7 @@ merge_pending(GinLoad * load, int n)
 
 /* Add a record of the current key. */
 static void
-add_tids(GinLoad * load, const GinRecord * record)
+add_tids(GinLoad *load, const GinRecord *record)
 {
 	int			n;
 
@@ -310,7 +316,7 @@ add_tids(GinLoad * load, const GinRecord * record)
 
 /* Add the TIDs of the key's first record, which waited for a second one. */
 static void
-stop_being_single(GinLoad * load)
+stop_being_single(GinLoad *load)
 {
 	if (!load->is_single)
 		return;
@@ -320,7 +326,7 @@ stop_being_single(GinLoad * load)
 
 /* Hand the current key over to the leader. */
 static void
-hand_over(GinLoad * load)
+hand_over(GinLoad *load)
 {
 	GinPosting *posting = &load->posting;
 	GinRecord  *key = make_record(load, NULL, 0);
@@ -346,9 +352,9 @@ hand_over(GinLoad * load)
 
 /* Returns the leaf tuple of a key with one record, whose list it copies. */
 static IndexTuple
-single_tuple(GinLoad * load)
+single_tuple(GinLoad *load)
 {
-	const		GinRecord *key = load->key;
+	const GinRecord *key = load->key;
 	Size		size = ginrecord_list_size(key);
 	GinPostingList *list = palloc0(SHORTALIGN(size) +
 								   offsetof(GinPostingList, bytes));
@@ -365,7 +371,7 @@ single_tuple(GinLoad * load)
 
 /* Make the leaf tuple of the current key. */
 static void
-finish_key(GinLoad * load)
+finish_key(GinLoad *load)
 {
 	IndexTuple	tuple = load->is_single ? single_tuple(load) : NULL;
 
@@ -380,7 +386,7 @@ finish_key(GinLoad * load)
 }
 
 static void
-end_key(GinLoad * load, bool is_last)
+end_key(GinLoad *load, bool is_last)
 {
 	MemoryContext old;
 
@@ -400,7 +406,7 @@ end_key(GinLoad * load, bool is_last)
 
 /* Make the record the current key. */
 static void
-begin_key(GinLoad * load, const GinRecord * record)
+begin_key(GinLoad *load, const GinRecord *record)
 {
 	if (record->size > load->key_room)
 	{
@@ -414,7 +420,7 @@ begin_key(GinLoad * load, const GinRecord * record)
 
 /* Add a record of the current or the next key. */
 static void
-add(GinLoad * load, const GinRecord * record)
+add(GinLoad *load, const GinRecord *record)
 {
 	if (!load->has_key ||
 		variant_gin_compare_keys(load->order, load->key, record) != 0)
@@ -437,7 +443,7 @@ add(GinLoad * load, const GinRecord * record)
  * them.
  */
 static void
-postpone_pending(GinLoad * load)
+postpone_pending(GinLoad *load)
 {
 	MemoryContext old = MemoryContextSwitchTo(load->cxt);
 
@@ -452,7 +458,7 @@ postpone_pending(GinLoad * load)
 
 /* Take an item that is not about the TIDs of a key. */
 static void
-take_tuple(GinLoad * load, ItemKind kind, void *data)
+take_tuple(GinLoad *load, ItemKind kind, void *data)
 {
 	GinLevel   *leaf = load->leaf;
 
@@ -473,7 +479,7 @@ take_tuple(GinLoad * load, ItemKind kind, void *data)
 }
 
 static void
-take_list(GinLoad * load, int slice)
+take_list(GinLoad *load, int slice)
 {
 	SliceList  *list;
 	ItemKind	kind;
@@ -536,7 +542,7 @@ ginload_begin(const Build *build)
 }
 
 void
-ginload_begin_slice(GinLoad * load, int slice)
+ginload_begin_slice(GinLoad *load, int slice)
 {
 	MemoryContext old;
 
@@ -550,7 +556,7 @@ ginload_begin_slice(GinLoad * load, int slice)
 }
 
 void
-ginload_add(GinLoad * load, const GinRecord * record)
+ginload_add(GinLoad *load, const GinRecord *record)
 {
 	if (++load->writer.tuples % PAGEWRITE_STEP == 0)
 		(void) pagewrite_report(&load->writer);
@@ -559,7 +565,7 @@ ginload_add(GinLoad * load, const GinRecord * record)
 
 /* Append the tuples of the unfinished leaf to the slice's list. */
 static void
-append_rest(GinLoad * load)
+append_rest(GinLoad *load)
 {
 	GinChain   *chain = &load->leaf->chain;
 
@@ -582,7 +588,7 @@ append_rest(GinLoad * load)
 }
 
 void
-ginload_end_slice(GinLoad * load)
+ginload_end_slice(GinLoad *load)
 {
 	(void) pagewrite_report(&load->writer);
 	if (load->list == NULL)
@@ -595,7 +601,7 @@ ginload_end_slice(GinLoad * load)
 }
 
 int64
-ginload_end(GinLoad * load)
+ginload_end(GinLoad *load)
 {
 	int64		pages;
 
@@ -614,7 +620,7 @@ ginload_end(GinLoad * load)
 
 /* Write the unfinished pages of all levels; the last is the root. */
 static void
-write_root(GinLoad * load)
+write_root(GinLoad *load)
 {
 	GinLevel   *level = load->leaf;
 
@@ -641,13 +647,13 @@ make_deleted(Page page)
 
 /* Returns the statistics of all participants. */
 static GinStatsData
-add_up(const GinLoad * load)
+add_up(const GinLoad *load)
 {
 	GinStatsData stats = {0};
 
 	for (int i = 0; i < load->shared->file.nparticipants; i++)
 	{
-		const		GinPart *part = i == load->participant ? &load->part :
+		const GinPart *part = i == load->participant ? &load->part :
 			&load->shared->parts[i];
 
 		stats.nEntries += part->keys;
@@ -661,7 +667,7 @@ add_up(const GinLoad * load)
 
 /* Write the metapage, like GinInitMetabuffer() and ginUpdateStats(). */
 static void
-write_metapage(GinLoad * load, const GinStatsData * stats)
+write_metapage(GinLoad *load, const GinStatsData *stats)
 {
 	Page		page = pagewrite_get_buffer(&load->writer);
 	GinMetaPageData *meta = GinPageGetMeta(page);
@@ -679,7 +685,7 @@ write_metapage(GinLoad * load, const GinStatsData * stats)
 
 /* Insert the TIDs that were pending between slices. */
 static void
-insert_late(GinLoad * load, GinStatsData * stats)
+insert_late(GinLoad *load, GinStatsData *stats)
 {
 	BlockNumber before = RelationGetNumberOfBlocks(load->index);
 	ListCell   *lc;
@@ -687,7 +693,7 @@ insert_late(GinLoad * load, GinStatsData * stats)
 	fault_point("ginload: late TIDs");
 	foreach(lc, load->late)
 	{
-		const		GinRecord *record = lfirst(lc);
+		const GinRecord *record = lfirst(lc);
 		ItemPointer items = palloc_extended(record->ntids *
 											sizeof(ItemPointerData),
 											MCXT_ALLOC_HUGE);
@@ -711,7 +717,7 @@ insert_late(GinLoad * load, GinStatsData * stats)
 
 /* Take over the blocks that other participants left, and read the lists. */
 static void
-take_lists(GinLoad * load)
+take_lists(GinLoad *load)
 {
 	GinLoadShared *shared = load->shared;
 	int			n = shared->file.nparticipants;
@@ -727,7 +733,7 @@ take_lists(GinLoad * load)
 }
 
 int64
-ginload_finish(GinLoad * load)
+ginload_finish(GinLoad *load)
 {
 	PageWriter *writer = &load->writer;
 	MemoryContext old = MemoryContextSwitchTo(load->cxt);

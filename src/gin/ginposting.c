@@ -24,7 +24,7 @@
 #define LINKS_PER_PAGE	(GinDataPageMaxDataSize / sizeof(PostingItem))
 
 void
-ginposting_init(GinPosting * posting)
+ginposting_init(GinPosting *posting)
 {
 	memset(posting, 0, sizeof(GinPosting));
 	posting->items = palloc(GinMaxItemSize * sizeof(uint64));
@@ -34,7 +34,7 @@ ginposting_init(GinPosting * posting)
 }
 
 void
-ginposting_reset(GinPosting * posting)
+ginposting_reset(GinPosting *posting)
 {
 	posting->nitems = 0;
 	posting->list_size = SEGMENT_HEADER;
@@ -45,7 +45,7 @@ ginposting_reset(GinPosting * posting)
 }
 
 static void
-add_link(GinPosting * posting, BlockNumber block, const ItemPointerData *bound)
+add_link(GinPosting *posting, BlockNumber block, const ItemPointerData *bound)
 {
 	PostingItem *link;
 
@@ -63,7 +63,7 @@ add_link(GinPosting * posting, BlockNumber block, const ItemPointerData *bound)
 
 /* Complete the segment. */
 static void
-end_segment(GinPosting * posting)
+end_segment(GinPosting *posting)
 {
 	GinPostingList *segment = posting->segment;
 
@@ -80,7 +80,7 @@ end_segment(GinPosting * posting)
  * to it.
  */
 static void
-end_leaf(GinLoad * load, GinPosting * posting, BlockNumber next)
+end_leaf(GinLoad *load, GinPosting *posting, BlockNumber next)
 {
 	Page		page = posting->leaf.page;
 	ItemPointerData bound = {{0, 0}, 0};
@@ -95,7 +95,7 @@ end_leaf(GinLoad * load, GinPosting * posting, BlockNumber next)
 }
 
 static void
-begin_leaf(GinLoad * load, GinPosting * posting)
+begin_leaf(GinLoad *load, GinPosting *posting)
 {
 	gin_begin_page(load, &posting->leaf,
 				   GIN_DATA | GIN_LEAF | GIN_COMPRESSED);
@@ -104,7 +104,7 @@ begin_leaf(GinLoad * load, GinPosting * posting)
 
 /* Add the TID to the segment; returns false if the segment is full. */
 static bool
-extend_segment(GinPosting * posting, uint64 tid)
+extend_segment(GinPosting *posting, uint64 tid)
 {
 	unsigned char bytes[GINTID_MOST];
 	GinPostingList *segment = posting->segment;
@@ -120,7 +120,7 @@ extend_segment(GinPosting * posting, uint64 tid)
 }
 
 static void
-add_to_tree(GinLoad * load, GinPosting * posting, uint64 tid)
+add_to_tree(GinLoad *load, GinPosting *posting, uint64 tid)
 {
 	if (posting->segment != NULL && extend_segment(posting, tid))
 	{
@@ -142,7 +142,7 @@ add_to_tree(GinLoad * load, GinPosting * posting, uint64 tid)
 }
 
 static void
-make_tree(GinLoad * load, GinPosting * posting)
+make_tree(GinLoad *load, GinPosting *posting)
 {
 	if (posting->is_tree)
 		return;
@@ -153,7 +153,7 @@ make_tree(GinLoad * load, GinPosting * posting)
 }
 
 void
-ginposting_add(GinLoad * load, GinPosting * posting, uint64 tid)
+ginposting_add(GinLoad *load, GinPosting *posting, uint64 tid)
 {
 	unsigned char bytes[GINTID_MOST];
 
@@ -174,7 +174,7 @@ ginposting_add(GinLoad * load, GinPosting * posting, uint64 tid)
 }
 
 void
-ginposting_adopt(GinLoad * load, GinPosting * posting, const PostingItem * link)
+ginposting_adopt(GinLoad *load, GinPosting *posting, const PostingItem *link)
 {
 	make_tree(load, posting);
 	if (posting->leaf.page != NULL)
@@ -186,7 +186,7 @@ ginposting_adopt(GinLoad * load, GinPosting * posting, const PostingItem * link)
 }
 
 int
-ginposting_tids(const GinPosting * posting, uint64 **tids)
+ginposting_tids(const GinPosting *posting, uint64 **tids)
 {
 	Page		page = posting->leaf.page;
 	Size		size = posting->used;
@@ -216,7 +216,7 @@ ginposting_tids(const GinPosting * posting, uint64 **tids)
  * place, and returns their number.
  */
 static int
-write_level(GinLoad * load, PostingItem * links, int n)
+write_level(GinLoad *load, PostingItem *links, int n)
 {
 	GinChain	chain = {NULL, InvalidBlockNumber};
 	int			npages = 0;
@@ -245,7 +245,7 @@ write_level(GinLoad * load, PostingItem * links, int n)
 
 /* Write the tree's last leaf and all other levels; returns the root's block. */
 static BlockNumber
-write_tree(GinLoad * load, GinPosting * posting)
+write_tree(GinLoad *load, GinPosting *posting)
 {
 	int			n;
 
@@ -258,7 +258,7 @@ write_tree(GinLoad * load, GinPosting * posting)
 
 /* Returns the tuple with a list, or NULL if it would be too large. */
 static IndexTuple
-list_tuple(GinLoad * load, const GinPosting * posting, const GinRecord * key,
+list_tuple(GinLoad *load, const GinPosting *posting, const GinRecord *key,
 		   Datum value)
 {
 	GinPostingList *list = palloc(SHORTALIGN(posting->list_size));
@@ -276,7 +276,7 @@ list_tuple(GinLoad * load, const GinPosting * posting, const GinRecord * key,
 }
 
 IndexTuple
-ginposting_tuple(GinLoad * load, GinPosting * posting, const GinRecord * key)
+ginposting_tuple(GinLoad *load, GinPosting *posting, const GinRecord *key)
 {
 	Datum		value = ginrecord_key(key,
 									  TupleDescAttr(load->gin->origTupdesc,

@@ -38,26 +38,26 @@ typedef struct GinRecord
 	 * bytes; the list follows
 	 */
 	char		key[FLEXIBLE_ARRAY_MEMBER];
-}			GinRecord;
+} GinRecord;
 
 StaticAssertDecl(offsetof(GinRecord, key) % MAXIMUM_ALIGNOF == 0,
 				 "the key of a GinRecord is not aligned");
 
 static inline const unsigned char *
-ginrecord_list(const GinRecord * record)
+ginrecord_list(const GinRecord *record)
 {
 	return (const unsigned char *) record->key + record->key_size;
 }
 
 static inline uint32
-ginrecord_list_size(const GinRecord * record)
+ginrecord_list_size(const GinRecord *record)
 {
 	return record->size - offsetof(GinRecord, key) - record->key_size;
 }
 
 /* ginrecord_key returns the key of a record of this column's type. */
 static inline Datum
-ginrecord_key(const GinRecord * record, Form_pg_attribute att)
+ginrecord_key(const GinRecord *record, Form_pg_attribute att)
 {
 	if (record->key_size == 0)
 		return (Datum) 0;

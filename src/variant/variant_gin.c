@@ -30,6 +30,8 @@ struct GinOrder
 {
 	GinState	gin;
 	int			ncolumns;
+	char	   *room;			/* see variant_begin_gin */
+	Size		room_size;
 	PtSortKey  *keys[INDEX_MAX_KEYS];	/* NULL: a column without words */
 	bool		bytewise[INDEX_MAX_KEYS];	/* memcmp() of strings decides */
 };
@@ -43,8 +45,8 @@ gin_size(const void *record, void *state)
 static bool
 gin_same_key(const void *a, const void *b, void *arg)
 {
-	const		GinRecord *left = a;
-	const		GinRecord *right = b;
+	const GinRecord *left = a;
+	const GinRecord *right = b;
 
 	return left->key_size == right->key_size &&
 		left->column == right->column && left->category == right->category &&
@@ -53,7 +55,7 @@ gin_same_key(const void *a, const void *b, void *arg)
 
 /* Compare as varstr_cmp() does in "C". */
 static int
-compare_strings(const GinRecord * left, const GinRecord * right)
+compare_strings(const GinRecord *left, const GinRecord *right)
 {
 	int			cmp = memcmp(left->key + VARHDRSZ, right->key + VARHDRSZ,
 							 Min(left->key_size, right->key_size) - VARHDRSZ);
@@ -68,8 +70,8 @@ static int
 gin_compare_keys(const void *a, const void *b, void *arg)
 {
 	GinOrder   *state = arg;
-	const		GinRecord *left = a;
-	const		GinRecord *right = b;
+	const GinRecord *left = a;
+	const GinRecord *right = b;
 	int			i = left->column - 1;
 	Form_pg_attribute att = TupleDescAttr(state->gin.origTupdesc, i);
 
@@ -113,7 +115,7 @@ static const SortVariant gin_variant = {
 
 /* Returns a key that makes words in the order of a column, or NULL. */
 static PtSortKey *
-column_key(GinOrder * state, int i)
+column_key(GinOrder *state, int i)
 {
 	Form_pg_attribute att = TupleDescAttr(state->gin.origTupdesc, i);
 	Oid			compare = state->gin.compareFn[i].fn_oid;
@@ -153,20 +155,20 @@ variant_gin_order(Relation index)
 }
 
 GinState *
-variant_gin_state(GinOrder * state)
+variant_gin_state(GinOrder *state)
 {
 	return &state->gin;
 }
 
 int
-variant_gin_compare_keys(GinOrder * state, const GinRecord * a,
-						 const GinRecord * b)
+variant_gin_compare_keys(GinOrder *state, const GinRecord *a,
+						 const GinRecord *b)
 {
 	return gin_same_key(a, b, state) ? 0 : gin_compare_keys(a, b, state);
 }
 
 PtSort *
-variant_begin_gin(Relation index, const PtSortOptions *options)
+variant_begin_gin(Relation index, Size room, const PtSortOptions *options)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort GIN records",
@@ -174,12 +176,35 @@ variant_begin_gin(Relation index, const PtSortOptions *options)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GinOrder   *state = variant_gin_order(index);
 
+	state->room_size = room;
+	state->room = room > 0 ? palloc(room) : NULL;
 	MemoryContextSwitchTo(old);
 	return sort_begin_own(&gin_variant, NULL, state, 1, context, options);
 }
 
+GinOrder *
+variant_gin_order_of(PtSort *sort)
+{
+	return sort_state(sort, &gin_variant.base);
+}
+
+char *
+variant_gin_room(PtSort *sort, Size *size)
+{
+	GinOrder   *state = variant_gin_order_of(sort);
+
+	*size = state->room_size;
+	return state->room;
+}
+
+void
+variant_gin_end_room(PtSort *sort)
+{
+	pfree(variant_gin_order_of(sort)->room);
+}
+
 static uint64
-make_word(GinOrder * state, const GinRecord * record)
+make_word(GinOrder *state, const GinRecord *record)
 {
 	int			i = record->column - 1;
 	PtSortKey  *key = state->keys[i];
@@ -209,15 +234,15 @@ variant_reserve_gin(PtSort *sort, Size size)
 }
 
 void
-variant_commit_gin(PtSort *sort, const GinRecord * record)
+variant_commit_gin(PtSort *sort, const GinRecord *record)
 {
 	uint64		words[PTSORT_MAX_WORDS] = {0};
 
-	words[0] = make_word(sort_state(sort, &gin_variant.base), record);
+	words[0] = make_word(variant_gin_order_of(sort), record);
 	sort_add(sort, words);
 }
 
-const		GinRecord *
+const GinRecord *
 variant_get_gin(PtSort *sort)
 {
 	return sort_next(sort, true);

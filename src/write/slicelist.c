@@ -18,7 +18,7 @@ typedef struct ItemHead
 {
 	uint32		kind;
 	uint32		size;
-}			ItemHead;
+} ItemHead;
 
 struct SliceList
 {
