@@ -18,7 +18,7 @@
 #   make bench-sort   time the server's tuplesort and ptsort's sort on the same rows; see contrib/bench/bench-sort.sh
 #   make sortbench   run the sort benchmark, which sorts files, with ptsort and with other programs; see contrib/bench/bench-file.sh
 #   make bench-query   time queries sorted by the server and by ptsort; see contrib/bench/bench-query.sh
-#   make bench-gist   time GiST builds by the server and by ptsort, and count the blocks that queries read; see contrib/bench/bench-gist.sh
+#   make bench-gist   time GiST and GIN builds by the server and by ptsort, and count the blocks that queries read; see contrib/bench/bench-gist.sh
 #   make fuzz SECONDS=n SEED=s   compare random indexes with the server's; CASE=n runs only one case
 #   make dist     make the release archive for PGXN
 #

@@ -1,29 +1,21 @@
 #!/usr/bin/env python3
-"""Build the same GiST indexes with the server and with ptsort, and compare the
-times, the pages and the index blocks that searches read.
-
-    gistbench.py run       measure, on the server that PGHOST and PGPORT name
-    gistbench.py report    make text from the results
-
-`make bench-gist` calls bench-gist.sh, which starts a private server and runs
-these commands in turn.
+"""Build the same GiST and GIN indexes with the server and with ptsort, and
+compare the times, the pages and the index blocks that searches read.  `make
+bench-gist` calls `run` and `report` in turn; see bench-gist.sh.
 """
 
 import argparse
-import os
 import statistics
 import sys
 
 import bench
 import cluster
-
-TABLE = "gist_rows"
-INDEX = "gist_index"
+import shapes
 
 # name: (extension or None, value of a row i with the random numbers x, y and z,
-# condition of a window, order of a search for neighbours or None).  q is
+# condition of a search, order of a search for neighbours or None).  q is
 # another row's value.
-SHAPES = {
+GIST = {
     "point": (None, "point(x * 1000, y * 1000)",
               "v <@ box(q + point(1, 1), q - point(1, 1))", "v <-> q"),
     "postgis_point": ("postgis", "ST_SetSRID(ST_Point(x * 360 - 180, y * 180 - 90), 4326)",
@@ -39,42 +31,52 @@ SHAPES = {
     "btree_int8": ("btree_gist", "(x * 1e12)::int8", "v BETWEEN q AND q + 10000000", "v <-> q"),
 }
 
+# name: (extension or None, value, condition of a search, operator class).  i * 0
+# is there for the server to choose new numbers in each row; t is a message of a
+# program of this machine (corpus.py).
+JSON = ("jsonb_build_object('id', i, 'mail', md5(i::text), 'kind', (x * 50)::int, 'tags',"
+        " ARRAY(SELECT 'tag ' || (random() * 5000)::int FROM generate_series(1, 6 + i * 0)))",
+        "v @> jsonb_build_object('tags', jsonb_path_query_array(q, '$.tags[0 to 1]'))")
+LEXEMES = "v @@ plainto_tsquery('simple', array_to_string((tsvector_to_array(q))[1:2], ' '))"
+GIN = {
+    "trigrams": ("pg_trgm", "(SELECT string_agg(left(md5(random()::text), 1 + (random() * 6)::int),"
+                 " ' ') FROM generate_series(1, 12 + i * 0))",
+                 "v LIKE '%' || substr(q, 5, 8) || '%'", "gin_trgm_ops"),
+    "tsvector": (None, "array_to_tsvector(ARRAY(SELECT left(md5((random() ^ 2 * 1.9e6)::int::text),"
+                 " 8) FROM generate_series(1, 12 + i * 0)))", LEXEMES, "tsvector_ops"),
+    "jsonb": (None, *JSON, "jsonb_ops"),
+    "jsonb_path": (None, *JSON, "jsonb_path_ops"),
+    "array": (None, "ARRAY(SELECT (random() * 65535)::int FROM generate_series(1, 8 + i * 0))",
+              "v @> q[1:2]", "array_ops"),
+    "message_trigrams": ("pg_trgm", "t", "v LIKE '%' || q || '%'", "gin_trgm_ops"),
+    "message_tsvector": (None, "to_tsvector('simple', t)", LEXEMES, "tsvector_ops"),
+}
+SHAPES = {**GIST, **GIN}
+
 BUILD = """
-LOAD 'ptsort';
-SET maintenance_work_mem = '{memory}';
+SET maintenance_work_mem = '{memory}'; SET ptsort.enable = {enable};
 SET max_parallel_maintenance_workers = {workers};
-SET ptsort.enable = {enable};
-DROP INDEX IF EXISTS {index};
+DROP INDEX IF EXISTS bench_index;
+ALTER TABLE bench_rows SET (parallel_workers = {workers});
 CHECKPOINT;
+SET client_min_messages = debug1;
 SELECT clock_timestamp() AS start \\gset
-CREATE INDEX {index} ON {table} USING gist (v){request};
+CREATE INDEX bench_index ON bench_rows USING {using}{request};
 SELECT json_build_object(
     'seconds', extract(epoch FROM clock_timestamp() - :'start'::timestamptz),
-    'pages', pg_relation_size('{index}') / current_setting('block_size')::int,
-    'participants', (SELECT count(participant) FROM ptsort_last_build()));
+    'pages', pg_relation_size('bench_index') / current_setting('block_size')::int);
 """
 
 # A bitmap scan or an index scan of each query reads the index only.
 SEARCH = """
-SET enable_seqscan = off;
-SET max_parallel_workers_per_gather = 0;
-SELECT pg_stat_force_next_flush() \\g /dev/null
+SET enable_seqscan = off; SET max_parallel_workers_per_gather = 0;
 SELECT idx_blks_read + idx_blks_hit AS before
-    FROM pg_statio_user_indexes WHERE indexrelname = '{index}' \\gset
-SELECT sum(n) AS answer FROM gist_queries, LATERAL ({query}) AS s \\gset
+    FROM pg_statio_user_indexes WHERE indexrelname = 'bench_index' \\gset
+SELECT sum(n) AS answer FROM bench_queries, LATERAL (%s) AS s \\gset
 SELECT pg_stat_force_next_flush() \\g /dev/null
 SELECT json_build_object('blocks', idx_blks_read + idx_blks_hit - :before,
-    'answer', :'answer') FROM pg_statio_user_indexes WHERE indexrelname = '{index}';
+    'answer', :'answer') FROM pg_statio_user_indexes WHERE indexrelname = 'bench_index';
 """
-
-
-def choose(words):
-    """The names in a comma-separated list, or all names."""
-    names = [word for word in words.split(",") if word] or list(SHAPES)
-    unknown = set(names) - set(SHAPES)
-    if unknown:
-        raise argparse.ArgumentTypeError("unknown: " + " ".join(sorted(unknown)))
-    return names
 
 
 def parse(arguments):
@@ -82,91 +84,95 @@ def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="measure")
-    run.add_argument("--rows", type=int, default=1000000)
-    run.add_argument("--shapes", type=choose, default="")
-    run.add_argument("--memory", default="64MB")
-    run.add_argument("--workers", type=bench.numbers, default="0,1")
-    run.add_argument("--runs", type=int, default=3)
+    for name, kind, default in (
+            ("rows", int, 1000000), ("memory", str, "64MB"), ("workers", bench.numbers, "0,1"),
+            ("runs", int, 3), ("source", str, "?"),
+            ("shapes", bench.list_of(lambda w: shapes.chosen(w, SHAPES, tuple(SHAPES), {})), "")):
+        run.add_argument("--" + name, type=kind, default=default)
     run.add_argument("--keep", action="store_true", help="do not drop the table")
-    run.add_argument("--source", default="?", help="version of ptsort")
     run.add_argument("--out", required=True, help="directory for results.json")
-    show = commands.add_parser("report", help="text from results.json")
-    show.add_argument("out", help="directory with results.json")
+    commands.add_parser("report").add_argument("out", help="directory with results.json")
     return parser.parse_args(arguments)
 
 
-def create_table(server, value, rows):
+def create_table(server, name, rows):
     """Create the table of a shape, and the table of its 1,000 queries."""
-    server.run("DROP TABLE IF EXISTS gist_queries, " + TABLE, "SELECT setseed(0.5)")
-    server.psql("""SELECT setseed(0.5) \\g /dev/null
-        CREATE TABLE %s AS SELECT i AS id, %s AS v FROM (SELECT i, random() AS x,
-            random() AS y, random() AS z FROM generate_series(1, %d) AS i) AS r;
-        CREATE TABLE gist_queries AS SELECT v AS q FROM %s ORDER BY id LIMIT 1000;
-        """ % (TABLE, value, rows, TABLE))
-    server.run("VACUUM ANALYZE %s, gist_queries" % TABLE)
+    load, source = "", """(SELECT i, random() AS x, random() AS y, random() AS z
+        FROM generate_series(1, %d) AS i) AS r""" % rows
+    if name.startswith("message"):
+        load, source = """CREATE TEMP TABLE texts (i int GENERATED ALWAYS AS IDENTITY, t text);
+            COPY texts (t) FROM PROGRAM 'python3 "%s" messages %d';
+            """ % (shapes.CORPUS.replace("'", "''"), rows), "texts"
+    server.psql("""DROP TABLE IF EXISTS bench_queries, bench_rows;
+        SELECT setseed(0.5) \\g /dev/null
+        %sCREATE TABLE bench_rows AS SELECT i AS id, %s AS v FROM %s;
+        CREATE TABLE bench_queries AS SELECT v AS q FROM bench_rows ORDER BY id LIMIT 1000;
+        VACUUM ANALYZE bench_rows, bench_queries;
+        """ % (load, SHAPES[name][1], source))
 
 
-def build(server, options, workers):
-    """Build the index once; workers is None for the server's build."""
-    ours = workers is not None
-    done, _ = server.json(BUILD.format(
-        memory=options.memory, workers=workers or 0, enable="on" if ours else "off",
-        index=INDEX, table=TABLE,
+def build(server, options, using, builder):
+    """Build the index once.  The messages must show that this builder built it."""
+    ours, workers = builder["ours"], builder["workers"]
+    done, messages = server.json(BUILD.format(
+        memory=options.memory, workers=workers, enable="on" if ours else "off", using=using,
         request=" WITH (parallel_workers = %d)" % workers if ours else ""))
-    if done["participants"] != (workers + 1 if ours else 0):
-        raise cluster.SqlError("a build had %d participants" % done["participants"])
+    found = "; ".join(m.partition("DEBUG:  ")[2] for m in messages)
+    wanted = ('ptsort: building index "bench_index": %d participant' % (workers + 1) if ours
+              else "with request for %d parallel worker" % workers if workers else "serially")
+    if wanted not in found or ("ptsort: built" in found) != ours:
+        raise cluster.SqlError("another builder: " + found)
     return done
 
 
 def search(server, condition, order):
-    """Blocks per query and answers of the windows and of the neighbours."""
-    queries = {"windows": "SELECT count(*) AS n FROM %s WHERE %s" % (TABLE, condition)}
+    """Blocks and answers of the 1,000 searches, and of those for neighbours."""
+    queries = {"searches": "SELECT count(*) AS n FROM bench_rows WHERE " + condition}
     if order:
         queries["neighbours"] = ("SELECT sum(d)::numeric(20, 6) AS n FROM (SELECT %s AS d FROM"
-                                 " %s ORDER BY %s LIMIT 10) AS t" % (order, TABLE, order))
-    found = {}
-    for name, query in queries.items():
-        found[name], _ = server.json(SEARCH.format(index=INDEX, query=query))
-    return found
+                                 " bench_rows ORDER BY %s LIMIT 10) AS t" % (order, order))
+    return {kind: server.json(SEARCH % query)[0] for kind, query in queries.items()}
 
 
 def measure(server, options, name):
     """All builds of a shape, interleaved: a list with one entry for each builder."""
-    extension, value, condition, order = SHAPES[name]
-    if extension:
-        server.run("CREATE EXTENSION IF NOT EXISTS " + extension)
-    create_table(server, value, options.rows)
-    builders = [{"workers": w, "builds": []} for w in [None] + options.workers]
+    extension, _, condition, last = SHAPES[name]
+    using, order = ("gin (v %s)" % last, None) if name in GIN else ("gist (v)", last)
+    server.run("CREATE EXTENSION IF NOT EXISTS " + (extension or "ptsort"))
+    create_table(server, name, options.rows)
+    # from 18 on, the server builds GIN indexes with workers, too
+    parallel = name in GIN and int(server.value("SHOW server_version_num")) >= 180000
+    builders = [{"ours": ours, "workers": workers, "builds": []} for ours in (False, True)
+                for workers in (options.workers if ours or parallel else [0])]
     for _ in range(options.runs):
         for builder in builders:
-            builder["builds"].append(build(server, options, builder["workers"]))
+            builder["builds"].append(build(server, options, using, builder))
             builder["searches"] = search(server, condition, order)
-    for builder in builders[1:]:
-        for kind, found in builder["searches"].items():
-            if found["answer"] != builders[0]["searches"][kind]["answer"]:
-                raise SystemExit("%s: answers of %s differ" % (name, kind))
+    for kind in builders[0]["searches"]:
+        if len({builder["searches"][kind]["answer"] for builder in builders}) > 1:
+            raise SystemExit("%s: answers of %s differ" % (name, kind))
     return builders
 
 
-def line(name, builder, base):
-    """A line of the report."""
-    seconds = statistics.median(b["seconds"] for b in builder["builds"])
-    words = "%-14s %-9s %8.2f s  ratio %5.2f  pages %7d" % (
-        name, "server" if builder["workers"] is None else "workers %d" % builder["workers"],
-        seconds, statistics.median(b["seconds"] for b in base["builds"]) / seconds,
-        builder["builds"][0]["pages"])
-    for kind, found in builder["searches"].items():
-        words += "  %s %.2f" % (kind, found["blocks"] / 1000)
-    return words
+def line(name, builder, builders):
+    """A line of the report.  The base of the ratio is the server's build with the
+    same number of workers if there is one, otherwise the server's serial build."""
+    base = min((b for b in builders if not b["ours"]),
+               key=lambda b: b["workers"] != builder["workers"])
+    seconds, other = (statistics.median(done["seconds"] for done in b["builds"])
+                      for b in (builder, base))
+    return "%-16s %s %d %8.2f s  ratio %5.2f  pages %7d" % (
+        name, "ptsort" if builder["ours"] else "server", builder["workers"], seconds,
+        other / seconds, builder["builds"][0]["pages"]) + "".join(
+            "  %s %.2f" % (kind, found["blocks"] / 1000)
+            for kind, found in builder["searches"].items())
 
 
 def run(options):
     """Measure all shapes.  Returns the exit status: 1 if a shape failed."""
     server = cluster.Cluster()
-    server.run("CREATE EXTENSION IF NOT EXISTS ptsort")
     results = {"settings": dict(bench.machine_facts(server), source=options.source,
                                 rows=options.rows, memory=options.memory), "shapes": []}
-    os.makedirs(options.out, exist_ok=True)
     for name in options.shapes:
         shape = {"name": name, "status": "ok"}
         try:
@@ -177,7 +183,7 @@ def run(options):
         bench.save(results, options.out)
         print(name, shape["status"], flush=True)
     if not options.keep:
-        server.run("DROP TABLE IF EXISTS gist_queries, " + TABLE)
+        server.run("DROP TABLE IF EXISTS bench_queries, bench_rows")
     return int(all(shape["status"] != "ok" for shape in results["shapes"]))
 
 
@@ -186,10 +192,9 @@ def text(results):
     lines = ["%(server_version)s, %(rows)d rows, %(memory)s, load %(load).1f"
              % results["settings"]]
     for shape in results["shapes"]:
-        if shape["status"] != "ok":
-            lines.append("%-14s left out: %s" % (shape["name"], shape["reason"]))
-            continue
-        lines += [line(shape["name"], b, shape["builders"][0]) for b in shape["builders"]]
+        lines += [line(shape["name"], b, shape["builders"]) for b in shape.get("builders", [])]
+        if "reason" in shape:
+            lines.append("%-16s left out: %s" % (shape["name"], shape["reason"]))
     return "\n".join(lines) + "\n"
 
 
