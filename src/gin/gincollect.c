@@ -42,6 +42,9 @@ static const uint8 buffer_sizes[] = {0, 8, 32, 120};
 /* Bytes of the table's memory for each slot; most keys need about twice that */
 #define BYTES_PER_SLOT	32
 
+/* Number of slots by which to prefetch keys before putting them */
+#define SLOTS_AHEAD		16
+
 #define ARENA_UNIT		MAXIMUM_ALIGNOF
 
 /* CollectedKey: a key and its TIDs.  Addresses are in ARENA_UNITs. */
@@ -248,6 +251,7 @@ put_all(GinCollector *self)
 	{
 		CollectedKey *key;
 
+		pt_prefetch(at(self, self->slots[(i + SLOTS_AHEAD) & self->mask].address));
 		if (self->slots[i].address == 0)
 			continue;
 		key = at(self, self->slots[i].address);
