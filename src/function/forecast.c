@@ -244,21 +244,6 @@ forecast_index(Forecast *forecast, const ForecastRequest *request)
 	sort_end(sample.sort);
 }
 
-/* Returns the size of the table's TOAST table, which a copy copies. */
-static double
-toast_bytes(Relation heap)
-{
-	Relation	toast;
-	double		result;
-
-	if (!OidIsValid(heap->rd_rel->reltoastrelid))
-		return 0;
-	toast = relation_open(heap->rd_rel->reltoastrelid, AccessShareLock);
-	result = (double) RelationGetNumberOfBlocks(toast) * BLCKSZ;
-	relation_close(toast, AccessShareLock);
-	return result;
-}
-
 /* A copy sorts the rows, with a word or two, unless it keeps their order. */
 static void
 forecast_copy(Forecast *forecast, const ForecastRequest *request)
@@ -274,7 +259,7 @@ forecast_copy(Forecast *forecast, const ForecastRequest *request)
 	mean = sample.row_bytes / Max(sample.entries, 1);
 	/* a row that does not fit begins a page, so half a row remains free */
 	pages = ceil(forecast->rows * mean / Max(room - mean / 2, mean));
-	forecast->file_bytes = pages * BLCKSZ + toast_bytes(request->heap);
+	forecast->file_bytes = pages * BLCKSZ + size_of_toast(request->heap);
 	if (request->index != NULL)
 		forecast_sort(forecast, request, 4 * sizeof(uint64),
 					  mean + sizeof(HeapTupleData),

@@ -73,6 +73,26 @@ ambuild_why_not(Relation heap)
 }
 
 /*
+ * No text or array of a table can become so many times as large in the runs of
+ * a GIN build, where each key has a TID and a header.
+ */
+static const double most_growth = 20;
+
+const char *
+ambuild_gin_why_not(Relation heap, Relation index)
+{
+	double		bytes = (double) RelationGetNumberOfBlocks(heap) * BLCKSZ +
+		size_of_toast(heap);
+
+	/* the server writes no temporary files, so it could not run out of space */
+	if (temp_file_limit >= 0 && most_growth * bytes > temp_file_limit * 1024.0)
+		return "GIN, temp_file_limit";
+	if (!planworkers_runs_fit(index, size_of_runs(false, heap, index)))
+		return "GIN, free space for temporary files";
+	return NULL;
+}
+
+/*
  * Call the server's build.  Unless the table is empty, that build uses the
  * number of workers in the statement, but not ptsort.parallel_workers.
  */
@@ -355,6 +375,8 @@ ambuild_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	redirect_found(RelationGetRelid(index));
 	if (reason == NULL && am == GIST_AM_OID)
 		reason = gistbuild_why_not(index);
+	if (reason == NULL && am == GIN_AM_OID)
+		reason = ambuild_gin_why_not(heap, index);
 	if (reason != NULL)
 		return leave_to_server(heap, index, indexInfo, reason);
 	fault_point("ambuild: begin");

@@ -98,14 +98,16 @@ extern bool planworkers_runs_fit(Relation rel, double bytes);
 extern int	planworkers_beside_others(int most);
 
 /*
- * ambuild_build is the ambuild of both access methods.  ambuild_why_not returns
+ * ambuild_build is the ambuild of all access methods.  ambuild_why_not returns
  * the reason why the server should build the indexes of this table, or NULL.
+ * ambuild_gin_why_not returns the reason for a GIN index.
  * ambuild_of_server returns the server's function that builds the index, or
  * NULL for tables, indexes of catalogs, and other access methods than ptsort's.
  */
 extern IndexBuildResult *ambuild_build(Relation heap, Relation index,
 									   IndexInfo *indexInfo);
 extern const char *ambuild_why_not(Relation heap);
+extern const char *ambuild_gin_why_not(Relation heap, Relation index);
 extern ambuild_function ambuild_of_server(Relation rel);
 
 /*

@@ -95,7 +95,7 @@ static void
 define_settings(void)
 {
 	define_bool("ptsort.enable", &ptsort_enable, PGC_USERSET,
-				"Builds btree and GiST indexes with ptsort.",
+				"Builds btree, GiST and GIN indexes with ptsort.",
 				"When off, the server builds them.");
 	define_bool("ptsort.use_collation_tables", &ptsort_use_collation_tables,
 				PGC_USERSET,

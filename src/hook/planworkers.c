@@ -14,6 +14,7 @@
  */
 #include "compat.h"
 
+#include "access/gin.h"
 #include "access/gist.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_proc.h"
@@ -28,6 +29,7 @@
 #include "team/build.h"
 #include "util.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
 int			ptsort_parallel_workers = -1;
 
@@ -35,21 +37,45 @@ int			ptsort_parallel_workers = -1;
 #define LEAST_FILES		(PTSORT_MIN_BUDGET / 8)
 
 /*
- * True if workers may call all support functions of a GiST or GIN index.  For
- * btree, the server does not check them.  Sort support functions do not count: they
- * only supply C functions that compare, and PostGIS does not mark its own.
+ * True if a GiST or GIN build calls this support function.  GiST's sort support
+ * functions only supply C functions that compare, and PostGIS does not mark its
+ * own.
+ */
+static bool
+calls_support(Oid am, int number)
+{
+	if (am == GIST_AM_OID)
+		return number != GIST_SORTSUPPORT_PROC;
+	return number == GIN_COMPARE_PROC || number == GIN_EXTRACTVALUE_PROC ||
+		number == GIN_OPTIONS_PROC;
+}
+
+/* Returns a support function of column i; GIN has a default comparison. */
+static Oid
+support_of(Relation index, int i, int number)
+{
+	Oid			function = index_getprocid(index, i + 1, number);
+	Oid			type = TupleDescAttr(RelationGetDescr(index), i)->atttypid;
+
+	if (!OidIsValid(function) && number == GIN_COMPARE_PROC &&
+		index->rd_rel->relam == GIN_AM_OID)
+		function = lookup_type_cache(type, TYPECACHE_CMP_PROC)->cmp_proc;
+	return function;
+}
+
+/*
+ * True if workers may call the support functions of a GiST or GIN index.  For
+ * btree, the server does not check them.
  */
 static bool
 support_is_parallel_safe(Relation index)
 {
-	bool		is_gist = index->rd_rel->relam == GIST_AM_OID;
-
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 		for (int number = 1; number <= index->rd_indam->amsupport; number++)
 		{
-			Oid			function = index_getprocid(index, i + 1, number);
+			Oid			function = support_of(index, i, number);
 
-			if ((!is_gist || number != GIST_SORTSUPPORT_PROC) &&
+			if (calls_support(index->rd_rel->relam, number) &&
 				OidIsValid(function) &&
 				func_parallel(function) != PROPARALLEL_SAFE)
 				return false;

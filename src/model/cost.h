@@ -97,4 +97,7 @@ extern void size_job(Job *job, bool copies, Relation table, Relation index);
 /* size_of_runs estimates the size of all runs, rather too high. */
 extern double size_of_runs(bool copies, Relation table, Relation index);
 
+/* size_of_toast returns the bytes of a table's TOAST table, or 0. */
+extern double size_of_toast(Relation table);
+
 #endif							/* PTSORT_COST_H */

@@ -9,6 +9,7 @@
 
 #include "access/heaptoast.h"
 #include "access/nbtree.h"
+#include "access/relation.h"
 #include "access/tableam.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_statistic.h"
@@ -145,6 +146,20 @@ size_job(Job *job, bool copies, Relation table, Relation index)
 	job->long_bytes = long_bytes(table, index);
 	job->participants = 1;
 	job->factor = 1;
+}
+
+double
+size_of_toast(Relation table)
+{
+	Relation	toast;
+	double		result;
+
+	if (!OidIsValid(table->rd_rel->reltoastrelid))
+		return 0;
+	toast = relation_open(table->rd_rel->reltoastrelid, AccessShareLock);
+	result = (double) RelationGetNumberOfBlocks(toast) * BLCKSZ;
+	relation_close(toast, AccessShareLock);
+	return result;
 }
 
 double
