@@ -151,7 +151,7 @@ LAYERS = \
 	$(addprefix gist/, \
 		gist gistload gistbuild) \
 	$(addprefix gin/, \
-		gin ginposting gincollect ginload ginbuild) \
+		gin ginpage ginposting gincollect ginload ginbuild) \
 	$(addprefix copy/, \
 		copy copyscan copywrite tablecopy) \
 	$(addprefix check/, \

@@ -109,6 +109,17 @@ typedef struct GinLevel
 	struct GinLevel *parent;	/* NULL until it exists */
 } GinLevel;
 
+/* ItemKind: of the items of a slice's list */
+typedef enum ItemKind
+{
+	ITEM_RECORD = 1,			/* GinRecord: TIDs of a key, perhaps none */
+	ITEM_DATA_LEAF,				/* PostingItem: leaf of the key's tree */
+	ITEM_NEXT_DATA_LEAF,		/* BlockNumber of the next one */
+	ITEM_TUPLE,					/* IndexTuple of a leaf */
+	ITEM_DOWNLINK,				/* IndexTuple: link to a leaf */
+	ITEM_NEXT_LEAF				/* BlockNumber of the next one */
+} ItemKind;
+
 /* GinLoad: a load, in one of its processes. */
 typedef struct GinLoad
 {
@@ -126,11 +137,10 @@ typedef struct GinLoad
 	GinPart		part;
 	int64		all_records;	/* of all participants */
 
-	GinRecord  *key;			/* current key, with its first record's list */
+	GinRecord  *key;			/* current key, without a list */
 	Size		key_room;
 	bool		has_key;
 	bool		is_first;		/* the key is the slice's first */
-	bool		is_single;		/* the key has only this record so far */
 	uint64	   *pending;		/* TIDs that later records may precede */
 	int			npending;
 	int			maxpending;
@@ -154,7 +164,10 @@ extern void ginload_end_slice(GinLoad *load);
 extern int64 ginload_end(GinLoad *load);
 extern int64 ginload_finish(GinLoad *load);
 
+
 /*
+ * ginpage.c
+ *
  * gin_begin_page begins the chain's page.  gin_end_page passes the page, whose
  * right sibling has block 'next', to the writer, and returns its block.
  * gin_new_block returns a block for a page.  gin_check_block raises an error if
@@ -165,6 +178,20 @@ extern void gin_begin_page(GinLoad *load, GinChain *chain, uint16 flags);
 extern BlockNumber gin_end_page(GinLoad *load, GinChain *chain,
 								BlockNumber next);
 extern void gin_check_block(const GinLoad *load, const GinChain *chain);
+
+/*
+ * Levels of the entry tree.  gin_level_end_page writes the level's page, and
+ * adds a downlink to it to the level above or, for a leaf of a slice, to the
+ * slice's list.  gin_write_root ends the pages of all levels; the last is the
+ * root.
+ */
+extern GinLevel *gin_level_create(GinLoad *load, bool is_leaf);
+extern void gin_level_add(GinLoad *load, GinLevel *level, IndexTuple tuple);
+extern void gin_level_add_downlink(GinLoad *load, GinLevel *level,
+								   IndexTuple downlink);
+extern void gin_level_end_page(GinLoad *load, GinLevel *level,
+							   BlockNumber next);
+extern void gin_write_root(GinLoad *load);
 
 
 /*

@@ -25,25 +25,8 @@
 /* The metapage and the root of the entry tree */
 #define RESERVED_BLOCKS		(GIN_ROOT_BLKNO + 1)
 
-/*
- * Bytes of an entry page that remain free for inserts, as in a btree.  (The
- * server fills half of a page or, if memory is full several times, a bit more.)
- */
-#define FREE_BYTES			(BLCKSZ / 10)
-
 /* TIDs in a record that a participant hands over */
 #define HANDED_TIDS			1024
-
-/* ItemKind: of the items of a slice's list */
-typedef enum ItemKind
-{
-	ITEM_RECORD = 1,			/* TIDs of a key, perhaps none */
-	ITEM_DATA_LEAF,				/* PostingItem: leaf of the key's tree */
-	ITEM_NEXT_DATA_LEAF,		/* block of the next one */
-	ITEM_TUPLE,					/* leaf tuple */
-	ITEM_DOWNLINK,				/* tuple: link to a leaf of the entry tree */
-	ITEM_NEXT_LEAF				/* block of the next one */
-} ItemKind;
 
 Size
 ginload_shared_size(Team *team, int processes, int slices)
@@ -61,137 +44,6 @@ ginload_shared_init(Team *team, int processes, int slices)
 						  RESERVED_BLOCKS);
 	shared->nslices = slices;
 	memset(shared->parts, 0, processes * sizeof(GinPart));
-}
-
-
-/*
- * Pages
- */
-
-/*
- * Tell the writer how many blocks all participants will still take.  Blocks
- * that nobody takes remain in the index, and records differ so much that there
- * is no useful minimum: the file grows only by chunks.
- */
-static void
-estimate_blocks(GinLoad *load)
-{
-	PageWriter *writer = &load->writer;
-	int64		done = pagewrite_report(writer);
-	double		taken = pg_atomic_read_u64(&load->shared->file.nblocks);
-	double		to_come = Max(load->all_records - done, 0) * taken /
-		Max(done, 1);
-
-	writer->to_come = (BlockNumber) Min(to_come, MaxBlockNumber);
-}
-
-BlockNumber
-gin_new_block(GinLoad *load)
-{
-	if (pagewrite_needs_chunk(&load->writer))
-		estimate_blocks(load);
-	return pagewrite_get_block(&load->writer);
-}
-
-void
-gin_begin_page(GinLoad *load, GinChain *chain, uint16 flags)
-{
-	chain->page = pagewrite_get_buffer(&load->writer);
-	GinInitPage(chain->page, flags, BLCKSZ);
-}
-
-BlockNumber
-gin_end_page(GinLoad *load, GinChain *chain, BlockNumber next)
-{
-	BlockNumber block = chain->block;
-
-	if (block == InvalidBlockNumber)
-		block = gin_new_block(load);
-	GinPageGetOpaque(chain->page)->rightlink = next;
-	pagewrite_page(&load->writer, chain->page, block);
-	chain->page = NULL;
-	chain->block = next;
-	return block;
-}
-
-void
-gin_check_block(const GinLoad *load, const GinChain *chain)
-{
-	if (chain->block != InvalidBlockNumber)
-		elog(ERROR, "nothing is on block %u of index \"%s\"", chain->block,
-			 RelationGetRelationName(load->index));
-}
-
-static GinLevel *
-level_create(GinLoad *load, bool is_leaf)
-{
-	GinLevel   *level = MemoryContextAllocZero(load->cxt, sizeof(GinLevel));
-
-	level->is_leaf = is_leaf;
-	level->chain.block = InvalidBlockNumber;
-	return level;
-}
-
-/* Returns a downlink, still to no block, from a page's last tuple. */
-static IndexTuple
-make_downlink(Page page)
-{
-	ItemId		id = PageGetItemId(page, PageGetMaxOffsetNumber(page));
-	IndexTuple	last = (IndexTuple) PageGetItem(page, id);
-	Size		size = IndexTupleSize(last);
-	IndexTuple	downlink;
-
-	if (GinPageIsLeaf(page) && !GinIsPostingTree(last))
-		size = MAXALIGN(GinGetPostingOffset(last));
-	downlink = palloc0(size);
-	memcpy(downlink, last, GinPageIsLeaf(page) && !GinIsPostingTree(last) ?
-		   GinGetPostingOffset(last) : size);
-	downlink->t_info = (downlink->t_info & ~INDEX_SIZE_MASK) | size;
-	return downlink;
-}
-
-static void level_add(GinLoad *load, GinLevel *level, IndexTuple tuple);
-
-/* Add a downlink to a leaf, or to a page above. */
-static void
-add_downlink(GinLoad *load, GinLevel *level, IndexTuple downlink)
-{
-	if (level->parent == NULL)
-		level->parent = level_create(load, false);
-	level_add(load, level->parent, downlink);
-}
-
-/* Write the level's page, and add a downlink to it. */
-static void
-level_end_page(GinLoad *load, GinLevel *level, BlockNumber next)
-{
-	IndexTuple	downlink = make_downlink(level->chain.page);
-	BlockNumber block = gin_end_page(load, &level->chain, next);
-
-	GinSetDownlink(downlink, block);
-	load->part.entry_pages++;
-	if (level->is_leaf && load->list != NULL)
-		slicelist_append_item(load->list, ITEM_DOWNLINK, downlink,
-							  IndexTupleSize(downlink));
-	else
-		add_downlink(load, level, downlink);
-	pfree(downlink);
-}
-
-static void
-level_add(GinLoad *load, GinLevel *level, IndexTuple tuple)
-{
-	Size		size = IndexTupleSize(tuple);
-
-	if (level->chain.page != NULL && PageGetFreeSpace(level->chain.page) <
-		MAXALIGN(size) + sizeof(ItemIdData) + FREE_BYTES)
-		level_end_page(load, level, gin_new_block(load));
-	if (level->chain.page == NULL)
-		gin_begin_page(load, &level->chain, level->is_leaf ? GIN_LEAF : 0);
-	if (PageAddItem(level->chain.page, (Item) tuple, size,
-					InvalidOffsetNumber, false, false) == InvalidOffsetNumber)
-		elog(ERROR, "failed to add item to index page in \"%s\"",
-			 RelationGetRelationName(load->index));
 }
 
 
@@ -314,16 +166,6 @@ add_tids(GinLoad *load, const GinRecord *record)
 		merge_pending(load, n);
 }
 
-/* Add the TIDs of the key's first record, which waited for a second one. */
-static void
-stop_being_single(GinLoad *load)
-{
-	if (!load->is_single)
-		return;
-	load->is_single = false;
-	add_tids(load, load->key);
-}
-
 /* Hand the current key over to the leader. */
 static void
 hand_over(GinLoad *load)
@@ -333,7 +175,6 @@ hand_over(GinLoad *load)
 	uint64	   *tids = NULL;
 	int			n;
 
-	stop_being_single(load);
 	slicelist_append_item(load->list, ITEM_RECORD, key, key->size);
 	for (int i = 0; i < posting->nlinks; i++)
 		slicelist_append_item(load->list, ITEM_DATA_LEAF, &posting->links[i],
@@ -350,39 +191,14 @@ hand_over(GinLoad *load)
 	ginposting_reset(posting);
 }
 
-/* Returns the leaf tuple of a key with one record, whose list it copies. */
-static IndexTuple
-single_tuple(GinLoad *load)
-{
-	const GinRecord *key = load->key;
-	Size		size = ginrecord_list_size(key);
-	GinPostingList *list = palloc0(SHORTALIGN(size) +
-								   offsetof(GinPostingList, bytes));
-	Form_pg_attribute att = TupleDescAttr(load->gin->origTupdesc,
-										  key->column - 1);
-
-	gintid_get(key->first, &list->first);
-	list->nbytes = size;
-	memcpy(list->bytes, ginrecord_list(key), size);
-	return GinFormTuple(load->gin, key->column, ginrecord_key(key, att),
-						key->category, (Pointer) list,
-						SizeOfGinPostingList(list), key->ntids, false);
-}
-
 /* Make the leaf tuple of the current key. */
 static void
 finish_key(GinLoad *load)
 {
-	IndexTuple	tuple = load->is_single ? single_tuple(load) : NULL;
-
-	if (tuple == NULL)
-	{
-		stop_being_single(load);
-		complete(load, PG_UINT64_MAX);
-		tuple = ginposting_tuple(load, &load->posting, load->key);
-	}
+	complete(load, PG_UINT64_MAX);
 	load->part.keys++;
-	level_add(load, load->leaf, tuple);
+	gin_level_add(load, load->leaf,
+				  ginposting_tuple(load, &load->posting, load->key));
 }
 
 static void
@@ -404,18 +220,19 @@ end_key(GinLoad *load, bool is_last)
 	load->npending = 0;
 }
 
-/* Make the record the current key. */
+/* Make the record's key the current key. */
 static void
 begin_key(GinLoad *load, const GinRecord *record)
 {
-	if (record->size > load->key_room)
+	Size		size = offsetof(GinRecord, key) + record->key_size;
+
+	if (size > load->key_room)
 	{
-		load->key_room = Max(record->size, 2 * load->key_room);
+		load->key_room = 2 * size;
 		load->key = repalloc_huge(load->key, load->key_room);
 	}
-	memcpy(load->key, record, record->size);
+	memcpy(load->key, record, size);
 	load->has_key = true;
-	load->is_single = record->ntids > 0;
 }
 
 /* Add a record of the current or the next key. */
@@ -427,9 +244,7 @@ add(GinLoad *load, const GinRecord *record)
 	{
 		end_key(load, false);
 		begin_key(load, record);
-		return;
 	}
-	stop_being_single(load);
 	add_tids(load, record);
 }
 
@@ -447,7 +262,6 @@ postpone_pending(GinLoad *load)
 {
 	MemoryContext old = MemoryContextSwitchTo(load->cxt);
 
-	stop_being_single(load);
 	if (load->npending > 0)
 		load->late = lappend(load->late,
 							 make_record(load, load->pending,
@@ -466,15 +280,15 @@ take_tuple(GinLoad *load, ItemKind kind, void *data)
 	if (kind == ITEM_NEXT_LEAF)
 		leaf->chain.block = *(BlockNumber *) data;
 	else if (kind == ITEM_TUPLE)
-		level_add(load, leaf, data);
+		gin_level_add(load, leaf, data);
 	else
 	{
 		if (leaf->chain.page != NULL)
-			level_end_page(load, leaf, GinGetDownlink((IndexTuple) data));
+			gin_level_end_page(load, leaf, GinGetDownlink((IndexTuple) data));
 		else
 			gin_check_block(load, &leaf->chain);
 		leaf->chain.block = InvalidBlockNumber;
-		add_downlink(load, leaf, data);
+		gin_level_add_downlink(load, leaf, data);
 	}
 }
 
@@ -531,7 +345,7 @@ ginload_begin(const Build *build)
 	pagewrite_begin(&load->writer, &load->shared->file, build->index);
 	load->writer.reports = build->team.is_leader;
 	load->part = load->shared->parts[load->participant];
-	load->leaf = level_create(load, true);
+	load->leaf = gin_level_create(load, true);
 	load->key_room = load->maxpending = BLCKSZ;
 	load->key = palloc(load->key_room);
 	load->pending = palloc(load->maxpending * sizeof(uint64));
@@ -617,26 +431,6 @@ ginload_end(GinLoad *load)
 /*
  * The end, in the leader
  */
-
-/* Write the unfinished pages of all levels; the last is the root. */
-static void
-write_root(GinLoad *load)
-{
-	GinLevel   *level = load->leaf;
-
-	fault_point("ginload: upper levels");
-	for (; level->parent != NULL; level = level->parent)
-	{
-		if (level->chain.page != NULL)
-			level_end_page(load, level, InvalidBlockNumber);
-	}
-	if (level->chain.page == NULL)	/* no tuples at all */
-		gin_begin_page(load, &level->chain, GIN_LEAF);
-	fault_point("ginload: root");
-	level->chain.block = GIN_ROOT_BLKNO;
-	(void) gin_end_page(load, &level->chain, InvalidBlockNumber);
-	load->part.entry_pages++;
-}
 
 static void
 make_deleted(Page page)
@@ -745,7 +539,7 @@ ginload_finish(GinLoad *load)
 	if (load->fileset != NULL)
 		take_lists(load);
 	end_key(load, true);
-	write_root(load);
+	gin_write_root(load);
 	pagewrite_retire_spare(writer, make_deleted);
 	stats = add_up(load);
 	write_metapage(load, &stats);

@@ -4,8 +4,7 @@
  *	  What the sort of a GIN build sorts: a key with some of its heap TIDs.
  *
  * A record has the bytes of a key, its first TID, and a list of the differences
- * between all TIDs, each in as few bytes as ginpostinglist.c uses.  So the list
- * of a key's only record is the contents of a GinPostingList.
+ * between all TIDs, encoded as in ginpostinglist.c.
  *
  *-------------------------------------------------------------------------
  */
