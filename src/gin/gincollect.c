@@ -204,12 +204,20 @@ sort_list(GinCollector *self, CollectedKey *key, unsigned char *list)
 	return to - list;
 }
 
+/* Reserve a record; the caller copies the key and the list. */
 static GinRecord *
-begin_record(GinCollector *self, Size size)
+begin_record(GinCollector *self, int column, GinNullCategory category,
+			 uint32 key_size, uint64 first, int ntids, Size list_size)
 {
+	Size		size = offsetof(GinRecord, key) + key_size + list_size;
 	GinRecord  *record = variant_reserve_gin(self->sort, size);
 
 	record->size = size;
+	record->key_size = key_size;
+	record->first = first;
+	record->ntids = ntids;
+	record->column = column;
+	record->category = category;
 	record->unused = 0;
 	return record;
 }
@@ -228,13 +236,8 @@ put_record(GinCollector *self, CollectedKey *key)
 		size = sort_list(self, key, sorted);
 		list = sorted;
 	}
-	record = begin_record(self, offsetof(GinRecord, key) + key->key_size +
-						  size);
-	record->key_size = key->key_size;
-	record->first = key->first;
-	record->ntids = key->ntids;
-	record->column = key->column;
-	record->category = key->category;
+	record = begin_record(self, key->column, key->category, key->key_size,
+						  key->first, key->ntids, size);
 	memcpy(record->key, key->key, key->key_size);
 	memcpy(record->key + key->key_size, list, size);
 	variant_commit_gin(self->sort, record);
@@ -249,9 +252,10 @@ put_all(GinCollector *self)
 {
 	for (uint32 i = 0; i <= self->mask; i++)
 	{
+		uint32		ahead = (i + SLOTS_AHEAD) & self->mask;
 		CollectedKey *key;
 
-		pt_prefetch(at(self, self->slots[(i + SLOTS_AHEAD) & self->mask].address));
+		pt_prefetch(at(self, self->slots[ahead].address));
 		if (self->slots[i].address == 0)
 			continue;
 		key = at(self, self->slots[i].address);
@@ -293,7 +297,7 @@ add_tid(GinCollector *self, CollectedKey *key, uint64 tid)
 	unsigned char bytes[1 + GINTID_MOST];
 	unsigned char *end = bytes;
 
-	if (key->ntids > 0 && tid == key->last)
+	if (tid == key->last)
 		return;					/* the row has the key twice */
 	self->entries++;
 	if (key->ntids > 0 && tid > key->last)
@@ -394,15 +398,9 @@ add_key(GinCollector *self, Slot *slot, const KeyBytes *bytes)
 static void
 put_long_key(GinCollector *self, const KeyBytes *bytes, uint64 tid)
 {
-	uint32		key_size = bytes->header + bytes->size;
-	GinRecord  *record = begin_record(self, offsetof(GinRecord, key) +
-									  key_size);
+	GinRecord  *record = begin_record(self, bytes->column, bytes->category,
+									  bytes->header + bytes->size, tid, 1, 0);
 
-	record->key_size = key_size;
-	record->first = tid;
-	record->ntids = 1;
-	record->column = bytes->column;
-	record->category = bytes->category;
 	copy_key(record->key, bytes);
 	variant_commit_gin(self->sort, record);
 	self->entries++;

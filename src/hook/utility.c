@@ -18,7 +18,7 @@
  *							has each constraint's request with the columns
  *							that identify the constraint's index.
  *
- * For access methods other than btree and GiST, the hook leaves the option in
+ * For access methods that ptsort does not build, the hook leaves the option in
  * the statement, and the server raises its own error.
  *
  *-------------------------------------------------------------------------
