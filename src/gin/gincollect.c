@@ -42,6 +42,9 @@ static const uint8 buffer_sizes[] = {0, 8, 32, 120};
 /* Bytes of the table's memory for each slot; most keys need about twice that */
 #define BYTES_PER_SLOT	32
 
+/* Number of keys of a row whose slots the table looks up at the same time */
+#define KEYS_AHEAD		64
+
 /* Number of slots by which to prefetch keys before putting them */
 #define SLOTS_AHEAD		16
 
@@ -477,30 +480,16 @@ collect_placeholder(GinCollector *self, int column, GinNullCategory category,
 }
 
 /*
- * Extract and collect the keys of an item, as ginExtractEntries() does; but
- * that function also sorts them, by comparisons.
+ * Collect at most KEYS_AHEAD keys.  Find all slots before reading the first, so
+ * that the cache misses overlap.
  */
 static void
-collect_item(GinCollector *self, int column, Datum item, uint64 tid)
+collect_values(GinCollector *self, int column, int n, const Datum *values,
+			   const bool *nulls, uint64 tid)
 {
-	GinState   *gin = self->gin;
-	Form_pg_attribute att = TupleDescAttr(gin->origTupdesc, column - 1);
-	int32		n = 0;
-	bool	   *nulls = NULL;
-	Datum	   *values = (Datum *)
-		DatumGetPointer(FunctionCall3Coll(&gin->extractValueFn[column - 1],
-										  gin->supportCollation[column - 1],
-										  item, PointerGetDatum(&n),
-										  PointerGetDatum(&nulls)));
-	KeyBytes   *keys;
+	Form_pg_attribute att = TupleDescAttr(self->gin->origTupdesc, column - 1);
+	KeyBytes	keys[KEYS_AHEAD];
 
-	if (values == NULL || n <= 0)
-	{
-		collect_placeholder(self, column, GIN_CAT_EMPTY_ITEM, tid);
-		return;
-	}
-	/* find all slots before reading the first: the cache misses overlap */
-	keys = palloc_extended(n * sizeof(KeyBytes), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
 		KeyBytes   *key = &keys[i];
@@ -519,6 +508,32 @@ collect_item(GinCollector *self, int column, Datum item, uint64 tid)
 		pt_prefetch(at(self, self->slots[keys[i].hash & self->mask].address));
 	for (int i = 0; i < n; i++)
 		collect(self, &keys[i], tid);
+}
+
+/*
+ * Extract and collect the keys of an item, as ginExtractEntries() does; but
+ * that function also sorts them, by comparisons.
+ */
+static void
+collect_item(GinCollector *self, int column, Datum item, uint64 tid)
+{
+	GinState   *gin = self->gin;
+	int32		n = 0;
+	bool	   *nulls = NULL;
+	Datum	   *values = (Datum *)
+		DatumGetPointer(FunctionCall3Coll(&gin->extractValueFn[column - 1],
+										  gin->supportCollation[column - 1],
+										  item, PointerGetDatum(&n),
+										  PointerGetDatum(&nulls)));
+
+	if (values == NULL || n <= 0)
+	{
+		collect_placeholder(self, column, GIN_CAT_EMPTY_ITEM, tid);
+		return;
+	}
+	for (int i = 0; i < n; i += KEYS_AHEAD)
+		collect_values(self, column, Min(n - i, KEYS_AHEAD), values + i,
+					   nulls != NULL ? nulls + i : NULL, tid);
 }
 
 void

@@ -477,14 +477,22 @@ write_metapage(GinLoad *load, const GinStatsData *stats)
 	pagewrite_page(&load->writer, page, GIN_METAPAGE_BLKNO);
 }
 
-/* Insert the TIDs that were pending between slices. */
+/*
+ * Insert the TIDs that were pending between slices.  No page is free for reuse
+ * yet, so posting trees that grow take blocks at the end of the file.
+ */
 static void
-insert_late(GinLoad *load, GinStatsData *stats)
+insert_late(GinLoad *load)
 {
-	BlockNumber before = RelationGetNumberOfBlocks(load->index);
+	PageWriter *writer = &load->writer;
+	BlockNumber before;
 	ListCell   *lc;
 
+	if (load->late == NIL)
+		return;
 	fault_point("ginload: late TIDs");
+	pagewrite_flush(writer);
+	before = RelationGetNumberOfBlocks(load->index);
 	foreach(lc, load->late)
 	{
 		const GinRecord *record = lfirst(lc);
@@ -503,10 +511,9 @@ insert_late(GinLoad *load, GinStatsData *stats)
 					   record->category, items, record->ntids, NULL);
 		pfree(items);
 	}
-	/* only posting trees can have grown */
-	stats->nTotalPages = RelationGetNumberOfBlocks(load->index);
-	stats->nDataPages += stats->nTotalPages - before;
-	ginUpdateStats(load->index, stats, false);
+	writer->eof = RelationGetNumberOfBlocks(load->index);
+	pg_atomic_write_u64(&writer->shared->nblocks, writer->eof);
+	load->part.data_pages += writer->eof - before;
 }
 
 /* Take over the blocks that other participants left, and read the lists. */
@@ -540,6 +547,7 @@ ginload_finish(GinLoad *load)
 		take_lists(load);
 	end_key(load, true);
 	gin_write_root(load);
+	insert_late(load);
 	pagewrite_retire_spare(writer, make_deleted);
 	stats = add_up(load);
 	write_metapage(load, &stats);
@@ -547,8 +555,6 @@ ginload_finish(GinLoad *load)
 	pt_log_part("stitch", start);
 	INSTR_TIME_SET_CURRENT(start);
 	pagewrite_sync(writer);
-	if (load->late != NIL)
-		insert_late(load, &stats);
 	pt_log_part("sync", start);
 	MemoryContextSwitchTo(old);
 	return ginload_end(load);
