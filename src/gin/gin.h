@@ -49,6 +49,13 @@ extern void gincollect_row(GinCollector * collector, ItemPointer tid,
 						   Datum *values, bool *isnull);
 extern int64 gincollect_end(GinCollector * collector);
 
+/* gin_table_size returns the part of a participant's budget for its table. */
+static inline Size
+gin_table_size(int64 budget)
+{
+	return Min(Max(budget, PTSORT_MIN_BUDGET) / 4, 4 * 1024 * 1024);
+}
+
 
 /*
  * ginload.c

@@ -13,10 +13,6 @@
 #include "utils/memutils.h"
 #include "write/buildreport.h"
 
-/* Part of a participant's budget for its table of keys, and the maximum */
-#define TABLE_PART		4
-#define MOST_TABLE		(4 * 1024 * 1024)
-
 /* GinBuild: a build, in one of its processes. */
 typedef struct GinBuild
 {
@@ -46,8 +42,7 @@ ginbuild_begin(Team *team, const PtSortOptions *options)
 	self->started = true;
 	if (options->role == PTSORT_SERIAL || options->role == PTSORT_WORKER)
 	{
-		self->table = Min(Max(options->budget, PTSORT_MIN_BUDGET) / TABLE_PART,
-						  MOST_TABLE);
+		self->table = gin_table_size(options->budget);
 		ours.budget -= self->table;
 		ours.expected_tuples = 0;
 	}

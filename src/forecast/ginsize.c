@@ -1,0 +1,265 @@
+/*-------------------------------------------------------------------------
+ *
+ * ginsize.c
+ *	  Forecasts the pages of a GIN index from the sorted records of a sample.
+ *
+ * keycount.c tells how many keys have how many TIDs.  A list has a byte or more
+ * for each TID, which grow with the distance to the key's previous TID: one
+ * byte within a block, two or more between blocks.
+ *
+ * A key that is only in a part of the table has nearer TIDs.  If it is in m
+ * blocks of the sample, this part is about (m + 1) / (m - 1) times as long as
+ * the distance between the first and the last of them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <math.h>
+
+#include "access/toast_internals.h"
+#include "forecast/forecast.h"
+#include "gin/gin.h"
+#include "utils/memutils.h"
+
+/* Bytes of an empty page of the entry tree, and of an empty list */
+#define PAGE_ROOM	(BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - \
+					 MAXALIGN(sizeof(GinPageOpaqueData)))
+#define LIST_HEADER offsetof(GinPostingList, bytes)
+
+/* GinReader: the state of reading the sample. */
+typedef struct GinReader
+{
+	GinOrder   *order;
+	GinState   *gin;
+	double		scale;
+	double		nblocks;		/* of the table */
+	IndexSize  *size;
+	MemoryContext temp;			/* reset for each key */
+	KeyGroup	few[KEYCOUNT_FEW + 1];	/* by number of blocks */
+	/* the index */
+	double		keys;
+	double		bytes;			/* of leaf tuples, with line pointers */
+	double		squares;		/* sum of their squares */
+	double		key_bytes;		/* of the keys' downlinks, if all had one */
+	/* the present key */
+	GinRecord  *key;
+	Size		room;
+	uint32		rows;
+	uint32		blocks;
+	uint64		first;			/* block */
+	uint64		last;
+}			GinReader;
+
+/* Returns the mean bytes of a list with TIDs in these blocks of a part. */
+static double
+list_bytes(double rows, double blocks, double span)
+{
+	double		none = 1 - Min(blocks / span, 1);	/* in a block */
+	double		between = 2;
+
+	/* bytes of 7 bits: a third one, if the difference has 14 bits or more */
+	for (int bits = 14; bits <= 28; bits += 7)
+		between += pow(none, exp2(bits - GINTID_BITS) - 0.5);
+	return rows - blocks + (blocks - 1) * between;
+}
+
+/* Add posting trees whose TIDs take 'bytes' bytes. */
+static void
+add_trees(IndexSize *size, double keys, double rows, double bytes)
+{
+	const double segment = 384;
+	double		used;
+	double		level;
+
+	/* the first TID of a segment is in its header, the last leaves space */
+	bytes /= rows;
+	used = rows * bytes / (segment - LIST_HEADER + bytes / 2 + 0.5) * segment;
+	level = ceil(used / GinDataPageMaxDataSize);
+	size->free_bytes += keys * (level * GinDataPageMaxDataSize - used);
+	size->pages += keys * level;
+	while (level > 1)
+	{
+		used = level * sizeof(PostingItem);
+		level = ceil(used / GinDataPageMaxDataSize);
+		size->free_bytes += keys * (level * GinDataPageMaxDataSize - used);
+		size->pages += keys * level;
+	}
+}
+
+/*
+ * Add keys whose tuples without TIDs have 'bytes' bytes.  Between one row and
+ * two, a part of the keys have one TID, which is in the list's header.
+ */
+static void
+add_keys(GinReader * reader, double keys, double rows, double blocks,
+		 double span, double bytes)
+{
+	double		list = list_bytes(Max(rows, 2), Max(blocks, 1), span);
+	double		tuple = bytes + LIST_HEADER;
+
+	/* the mean of what MAXALIGN adds to an even size */
+	if (list > MAXIMUM_ALIGNOF)
+		list += MAXIMUM_ALIGNOF / 2 - 0.5;
+	tuple += Min(rows - 1, 1) * Max(list, MAXIMUM_ALIGNOF);
+	if (tuple > GinMaxItemSize)
+	{
+		tuple = bytes;
+		add_trees(reader->size, keys, rows, list);
+	}
+	tuple += sizeof(ItemIdData);
+	reader->keys += keys;
+	reader->bytes += keys * tuple;
+	reader->squares += keys * tuple * tuple;
+	reader->key_bytes += keys * (bytes + sizeof(ItemIdData));
+}
+
+/* KeyCallback */
+static void
+add_few(const KeyGroup *group, double keys, double rows, double blocks,
+		void *reader)
+{
+	add_keys(reader, keys, rows, blocks, group->span / group->keys,
+			 group->bytes / group->keys);
+}
+
+/* Returns the size of the key's tuple without TIDs; large if it is too large. */
+static Size
+tuple_size(GinReader * reader)
+{
+	const GinRecord *key = reader->key;
+	Form_pg_attribute att = TupleDescAttr(reader->gin->origTupdesc,
+										  key->column - 1);
+	MemoryContext old = MemoryContextSwitchTo(reader->temp);
+	Datum		value = ginrecord_key(key, att);
+	Size		result = MAXALIGN(sizeof(IndexTupleData) + key->key_size);
+	IndexTuple	tuple = NULL;
+
+	/* index_form_tuple() raises an error for much larger tuples */
+	if (key->key_size > GinMaxItemSize && att->attlen == -1 &&
+		att->attstorage != TYPSTORAGE_PLAIN)
+	{
+		value = toast_compress_datum(value, att->attcompression);
+		result = DatumGetPointer(value) == NULL ? result :
+			MAXALIGN(sizeof(IndexTupleData) + VARSIZE(DatumGetPointer(value)));
+	}
+	if (result <= GinMaxItemSize)
+		tuple = GinFormTuple(reader->gin, key->column, value, key->category,
+							 NULL, 0, 0, false);
+	if (tuple != NULL)
+		result = GinGetPostingOffset(tuple);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(reader->temp);
+	return result;
+}
+
+/* Count the key whose records the reader read. */
+static void
+end_key(GinReader * reader)
+{
+	KeyGroup   *few = &reader->few[Min(reader->blocks, KEYCOUNT_FEW)];
+	double		m = reader->blocks;
+	double		span = reader->nblocks;
+	Size		bytes;
+
+	if (reader->rows == 0)
+		return;
+	bytes = tuple_size(reader);
+	reader->size->largest = Max(reader->size->largest, bytes);
+	if (m > 1)
+		span = Min(span, (reader->last - reader->first + 1) * (m + 1) /
+				   (m - 1));
+	if (reader->scale <= 1 || m > KEYCOUNT_FEW)
+		add_keys(reader, 1, reader->rows * reader->scale, m * reader->scale,
+				 span, bytes);
+	else
+	{
+		few->keys++;
+		few->rows += reader->rows;
+		few->bytes += bytes;
+		few->span += span;
+	}
+	reader->rows = reader->blocks = 0;
+}
+
+/* Add a record of the current key. */
+static void
+add_record(GinReader * reader, const GinRecord *record)
+{
+	const unsigned char *list = ginrecord_list(record);
+	uint64		tid = record->first;
+	uint64		block = tid >> GINTID_BITS;
+
+	if (reader->rows == 0)
+		reader->first = reader->last = block;
+	if (reader->rows == 0 || block != reader->last)
+		reader->blocks++;
+	for (int i = 1; i < record->ntids; i++)
+	{
+		uint64		last = tid >> GINTID_BITS;
+
+		tid += gintid_decode(&list);
+		reader->blocks += tid >> GINTID_BITS != last;
+	}
+	reader->last = Max(reader->last, tid >> GINTID_BITS);
+	reader->rows += record->ntids;
+}
+
+static void
+read_sample(GinReader * reader, Sample *sample)
+{
+	IndexSize  *size = reader->size;
+	const GinRecord *record;
+
+	while ((record = variant_get_gin(sample->sort)) != NULL)
+	{
+		if (reader->rows == 0 ||
+			variant_gin_compare_keys(reader->order, reader->key, record) != 0)
+		{
+			end_key(reader);
+			if (record->size > reader->room)
+			{
+				reader->room = 2 * record->size;
+				reader->key = MemoryContextAllocHuge(CurrentMemoryContext,
+													 reader->room);
+			}
+			memcpy(reader->key, record, record->size);
+		}
+		add_record(reader, record);
+		size->tuples++;
+		size->tuple_bytes += record->size;
+	}
+	end_key(reader);
+	size->tuple_bytes /= Max(size->tuples, 1);
+	size->tuples *= reader->scale;
+}
+
+void
+ginsize_forecast(IndexSize *size, Relation index, Sample *sample)
+{
+	GinReader	reader = {
+		.order = variant_gin_order(index),
+		.scale = sample_scale(sample),
+		.nblocks = Max(sample->nblocks, 1),
+		.size = size,
+		.temp = AllocSetContextCreate(CurrentMemoryContext, "ptsort GIN key",
+									  ALLOCSET_DEFAULT_SIZES)
+	};
+	double		room;
+	double		level;
+
+	memset(size, 0, sizeof(IndexSize));
+	reader.gin = variant_gin_state(reader.order);
+	read_sample(&reader, sample);
+	if (reader.scale > 1)
+		keycount_few(reader.few, reader.scale, add_few, &reader);
+	/* a page ends at a tuple that does not fit, more often at a large one */
+	room = PAGE_ROOM - reader.squares / Max(2 * reader.bytes, 1);
+	level = reader.bytes <= PAGE_ROOM ? 1 : ceil(reader.bytes / room);
+	size->leaves = level;
+	size->pages += 1 + level;
+	size->free_bytes += level * PAGE_ROOM - reader.bytes;
+	for (; level > 1; size->pages += level)
+		level = ceil(level * reader.key_bytes / Max(reader.keys, 1) / room);
+	MemoryContextDelete(reader.temp);
+}
