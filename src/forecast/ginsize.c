@@ -26,6 +26,7 @@
 #define PAGE_ROOM	(BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - \
 					 MAXALIGN(sizeof(GinPageOpaqueData)))
 #define LIST_HEADER offsetof(GinPostingList, bytes)
+#define SEGMENT_SIZE	384.0	/* see ginposting.c */
 
 /* GinReader: the state of reading the sample. */
 typedef struct GinReader
@@ -43,13 +44,12 @@ typedef struct GinReader
 	double		squares;		/* sum of their squares */
 	double		key_bytes;		/* of the keys' downlinks, if all had one */
 	/* the present key */
-	GinRecord  *key;
-	Size		room;
+	GinRecord  *key;			/* its first record */
 	uint32		rows;
 	uint32		blocks;
 	uint64		first;			/* block */
 	uint64		last;
-}			GinReader;
+} GinReader;
 
 /* Returns the mean bytes of a list with TIDs in these blocks of a part. */
 static double
@@ -64,27 +64,34 @@ list_bytes(double rows, double blocks, double span)
 	return rows - blocks + (blocks - 1) * between;
 }
 
-/* Add posting trees whose TIDs take 'bytes' bytes. */
+/*
+ * Add the pages of 'n' trees whose leaves have 'bytes' bytes.  Pages have room
+ * for 'most' bytes, of which a level of several pages fills 'room' bytes.
+ */
 static void
-add_trees(IndexSize *size, double keys, double rows, double bytes)
+add_levels(IndexSize *size, double n, double bytes, double most, double room,
+		   double link)
 {
-	const double segment = 384;
-	double		used;
 	double		level;
 
-	/* the first TID of a segment is in its header, the last leaves space */
-	bytes /= rows;
-	used = rows * bytes / (segment - LIST_HEADER + bytes / 2 + 0.5) * segment;
-	level = ceil(used / GinDataPageMaxDataSize);
-	size->free_bytes += keys * (level * GinDataPageMaxDataSize - used);
-	size->pages += keys * level;
-	while (level > 1)
+	for (;; bytes = level * link)
 	{
-		used = level * sizeof(PostingItem);
-		level = ceil(used / GinDataPageMaxDataSize);
-		size->free_bytes += keys * (level * GinDataPageMaxDataSize - used);
-		size->pages += keys * level;
+		level = bytes <= most ? 1 : ceil(bytes / room);
+		size->pages += n * level;
+		size->free_bytes += n * (level * most - bytes);
+		if (level == 1)
+			break;
 	}
+}
+
+/* Returns the bytes of a tree's segments. */
+static double
+segments(double list, double rows)
+{
+	const double room = SEGMENT_SIZE - LIST_HEADER;
+
+	/* the header has the first TID, and the last one leaves some space */
+	return list * SEGMENT_SIZE / (room + list / rows / 2 + 0.5);
 }
 
 /*
@@ -92,7 +99,7 @@ add_trees(IndexSize *size, double keys, double rows, double bytes)
  * two, a part of the keys have one TID, which is in the list's header.
  */
 static void
-add_keys(GinReader * reader, double keys, double rows, double blocks,
+add_keys(GinReader *reader, double keys, double rows, double blocks,
 		 double span, double bytes)
 {
 	double		list = list_bytes(Max(rows, 2), Max(blocks, 1), span);
@@ -105,7 +112,9 @@ add_keys(GinReader * reader, double keys, double rows, double blocks,
 	if (tuple > GinMaxItemSize)
 	{
 		tuple = bytes;
-		add_trees(reader->size, keys, rows, list);
+		add_levels(reader->size, keys, segments(list, rows),
+				   GinDataPageMaxDataSize, GinDataPageMaxDataSize,
+				   sizeof(PostingItem));
 	}
 	tuple += sizeof(ItemIdData);
 	reader->keys += keys;
@@ -123,49 +132,48 @@ add_few(const KeyGroup *group, double keys, double rows, double blocks,
 			 group->bytes / group->keys);
 }
 
-/* Returns the size of the key's tuple without TIDs; large if it is too large. */
+/* Returns the size of the key's tuple without TIDs, even if it is too large. */
 static Size
-tuple_size(GinReader * reader)
+tuple_size(GinReader *reader)
 {
 	const GinRecord *key = reader->key;
 	Form_pg_attribute att = TupleDescAttr(reader->gin->origTupdesc,
 										  key->column - 1);
-	MemoryContext old = MemoryContextSwitchTo(reader->temp);
 	Datum		value = ginrecord_key(key, att);
-	Size		result = MAXALIGN(sizeof(IndexTupleData) + key->key_size);
+	Size		size = sizeof(IndexTupleData) + key->key_size;
 	IndexTuple	tuple = NULL;
 
 	/* index_form_tuple() raises an error for much larger tuples */
-	if (key->key_size > GinMaxItemSize && att->attlen == -1 &&
-		att->attstorage != TYPSTORAGE_PLAIN)
+	if (size > GinMaxItemSize && att->attlen == -1)
 	{
 		value = toast_compress_datum(value, att->attcompression);
-		result = DatumGetPointer(value) == NULL ? result :
-			MAXALIGN(sizeof(IndexTupleData) + VARSIZE(DatumGetPointer(value)));
+		if (DatumGetPointer(value) != NULL)
+			size = sizeof(IndexTupleData) + VARSIZE(DatumGetPointer(value));
 	}
-	if (result <= GinMaxItemSize)
+	if (size <= GinMaxItemSize)
 		tuple = GinFormTuple(reader->gin, key->column, value, key->category,
 							 NULL, 0, 0, false);
-	if (tuple != NULL)
-		result = GinGetPostingOffset(tuple);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(reader->temp);
-	return result;
+	return tuple != NULL ? GinGetPostingOffset(tuple) : MAXALIGN(size);
 }
 
 /* Count the key whose records the reader read. */
 static void
-end_key(GinReader * reader)
+end_key(GinReader *reader)
 {
 	KeyGroup   *few = &reader->few[Min(reader->blocks, KEYCOUNT_FEW)];
 	double		m = reader->blocks;
 	double		span = reader->nblocks;
+	MemoryContext old;
 	Size		bytes;
 
-	if (reader->rows == 0)
+	if (reader->key == NULL)
 		return;
+	old = MemoryContextSwitchTo(reader->temp);
 	bytes = tuple_size(reader);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(reader->temp);	/* also the key */
 	reader->size->largest = Max(reader->size->largest, bytes);
+	bytes = Min(bytes, GinMaxItemSize);
 	if (m > 1)
 		span = Min(span, (reader->last - reader->first + 1) * (m + 1) /
 				   (m - 1));
@@ -179,12 +187,13 @@ end_key(GinReader * reader)
 		few->bytes += bytes;
 		few->span += span;
 	}
+	reader->key = NULL;
 	reader->rows = reader->blocks = 0;
 }
 
 /* Add a record of the current key. */
 static void
-add_record(GinReader * reader, const GinRecord *record)
+add_record(GinReader *reader, const GinRecord *record)
 {
 	const unsigned char *list = ginrecord_list(record);
 	uint64		tid = record->first;
@@ -206,23 +215,18 @@ add_record(GinReader * reader, const GinRecord *record)
 }
 
 static void
-read_sample(GinReader * reader, Sample *sample)
+read_sample(GinReader *reader, Sample *sample)
 {
 	IndexSize  *size = reader->size;
 	const GinRecord *record;
 
 	while ((record = variant_get_gin(sample->sort)) != NULL)
 	{
-		if (reader->rows == 0 ||
+		if (reader->key == NULL ||
 			variant_gin_compare_keys(reader->order, reader->key, record) != 0)
 		{
 			end_key(reader);
-			if (record->size > reader->room)
-			{
-				reader->room = 2 * record->size;
-				reader->key = MemoryContextAllocHuge(CurrentMemoryContext,
-													 reader->room);
-			}
+			reader->key = MemoryContextAllocHuge(reader->temp, record->size);
 			memcpy(reader->key, record, record->size);
 		}
 		add_record(reader, record);
@@ -245,8 +249,6 @@ ginsize_forecast(IndexSize *size, Relation index, Sample *sample)
 		.temp = AllocSetContextCreate(CurrentMemoryContext, "ptsort GIN key",
 									  ALLOCSET_DEFAULT_SIZES)
 	};
-	double		room;
-	double		level;
 
 	memset(size, 0, sizeof(IndexSize));
 	reader.gin = variant_gin_state(reader.order);
@@ -254,12 +256,10 @@ ginsize_forecast(IndexSize *size, Relation index, Sample *sample)
 	if (reader.scale > 1)
 		keycount_few(reader.few, reader.scale, add_few, &reader);
 	/* a page ends at a tuple that does not fit, more often at a large one */
-	room = PAGE_ROOM - reader.squares / Max(2 * reader.bytes, 1);
-	level = reader.bytes <= PAGE_ROOM ? 1 : ceil(reader.bytes / room);
-	size->leaves = level;
-	size->pages += 1 + level;
-	size->free_bytes += level * PAGE_ROOM - reader.bytes;
-	for (; level > 1; size->pages += level)
-		level = ceil(level * reader.key_bytes / Max(reader.keys, 1) / room);
+	add_levels(size, 1, reader.bytes, PAGE_ROOM, PAGE_ROOM -
+			   reader.squares / Max(2 * reader.bytes, 1),
+			   reader.key_bytes / Max(reader.keys, 1));
+	size->pages++;				/* the metapage */
+	size->free_bytes += PAGE_ROOM - sizeof(GinMetaPageData);
 	MemoryContextDelete(reader.temp);
 }

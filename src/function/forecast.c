@@ -191,8 +191,8 @@ factor_of(const Job *build, const Sample *sample)
 	job.rows = sample->entries;
 	job.run_bytes = sample->run_bytes;
 	job.participants = 1;
-	return sample_part * sample->rows_ms / 1000 /
-		(cost_scan(&job) + cost_sort(&job));
+	return sample->rows_ms * (job.key == JOB_EXTRACT ? 1 : sample_part) /
+		(1000 * (cost_scan(&job) + cost_sort(&job)));
 }
 
 /*

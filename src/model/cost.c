@@ -23,10 +23,10 @@
 #include "util.h"
 
 /*
- * The table: nanoseconds, measured with int8, md5 in "C", md5 in en_US and
- * points, in memory, on two processors; for GIN with arrays, tsvector, jsonb and
- * trigrams.  A faster or slower machine has other
- * costs, but nearly the same ratios.
+ * The table: nanoseconds, measured with int8, md5 in "C", md5 in en_US, points
+ * and, for GIN, arrays, tsvector, jsonb and trigrams, in memory, on two
+ * processors.  A faster or slower machine has other costs, but nearly the same
+ * ratios.
  */
 static const struct
 {
@@ -107,8 +107,8 @@ cost_scan(const Job *job)
 	double		cost = job->blocks * block_cost + job->rows *
 		(row_costs[job->key].put + job->long_bytes * long_byte_cost);
 
-	cost += job->rows * job->sorted * row_costs[job->key].sort * (1 - sorted_later(job)) +
-		job->run_bytes * run_byte_cost;
+	cost += job->rows * job->sorted * row_costs[job->key].sort *
+		(1 - sorted_later(job)) + job->run_bytes * run_byte_cost;
 	return divide(job, cost);
 }
 
@@ -141,8 +141,9 @@ cost_bytes(const Job *job)
 double
 cost_write(const Job *job)
 {
-	return divide(job, job->rows * job->sorted * row_costs[job->key].read) *
-		write_factor(job) + cost_bytes(job);
+	double		cost = job->rows * job->sorted * row_costs[job->key].read;
+
+	return divide(job, cost) * write_factor(job) + cost_bytes(job);
 }
 
 double
