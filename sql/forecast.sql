@@ -141,7 +141,7 @@ SELECT index_name, rows, index_bytes, temp_bytes FROM ptsort_forecast('CREATE IN
 CREATE TABLE wide AS SELECT string_agg(md5(i::text), '') AS text FROM generate_series(1, 100) i;
 SELECT verdict FROM ptsort_forecast('CREATE INDEX ON wide (text)');
 SELECT verdict FROM ptsort_forecast('CREATE INDEX ON wide USING gin ((ARRAY[text]))');
-SELECT verdict FROM ptsort_forecast('CREATE INDEX ON wide USING gin ((ARRAY[text || text || text]))');
+SELECT verdict FROM ptsort_forecast('CREATE INDEX ON wide USING gin ((ARRAY[repeat(''x'', 20000)]))');
 
 -- other statements
 SELECT * FROM forecast('SELECT 1');

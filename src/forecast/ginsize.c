@@ -26,7 +26,6 @@
 #define PAGE_ROOM	(BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - \
 					 MAXALIGN(sizeof(GinPageOpaqueData)))
 #define LIST_HEADER offsetof(GinPostingList, bytes)
-#define SEGMENT_SIZE	384.0	/* see ginposting.c */
 
 /* GinReader: the state of reading the sample. */
 typedef struct GinReader
@@ -88,10 +87,10 @@ add_levels(IndexSize *size, double n, double bytes, double most, double room,
 static double
 segments(double list, double rows)
 {
-	const double room = SEGMENT_SIZE - LIST_HEADER;
+	const double room = GIN_SEGMENT_SIZE - LIST_HEADER;
 
 	/* the header has the first TID, and the last one leaves some space */
-	return list * SEGMENT_SIZE / (room + list / rows / 2 + 0.5);
+	return list * GIN_SEGMENT_SIZE / (room + list / rows / 2 + 0.5);
 }
 
 /*

@@ -227,8 +227,9 @@ seconds_of(const Forecast *forecast, const ForecastRequest *request,
 	if (request->item->concurrent)
 		read_ms *= 2 - table->relallvisible / (double) Max(table->relpages, 1);
 	job.factor = factor_of(&job, sample);
-	return (read_ms + size->split_ms / job.participants) / 1000 + cost_scan(&job) +
-		cost_after_scan(&job) + cost_workers(request->workers);
+	return (read_ms + size->split_ms / job.participants) / 1000 +
+		cost_scan(&job) + cost_after_scan(&job) +
+		cost_workers(request->workers);
 }
 
 static void

@@ -49,6 +49,9 @@ extern void gincollect_row(GinCollector * collector, ItemPointer tid,
 						   Datum *values, bool *isnull);
 extern int64 gincollect_end(GinCollector * collector);
 
+/* Bytes of a segment in a posting tree: GinPostingListSegmentMaxSize */
+#define GIN_SEGMENT_SIZE	384
+
 /* gin_table_size returns the part of a participant's budget for its table. */
 static inline Size
 gin_table_size(int64 budget)
