@@ -48,6 +48,22 @@ extern void gincollect_row(GinCollector *collector, ItemPointer tid,
 						   Datum *values, bool *isnull);
 extern int64 gincollect_end(GinCollector *collector);
 
+/*
+ * Bytes of an entry page that remain free for inserts, as in a btree.  (The
+ * server fills half of a page or, if memory is full several times, a bit more.)
+ */
+#define GIN_FREE_BYTES	(BLCKSZ / 10)
+
+/* Bytes of a segment in a posting tree: GinPostingListSegmentMaxSize */
+#define GIN_SEGMENT_SIZE	384
+
+/* gin_table_size returns the part of a participant's budget for its table. */
+static inline Size
+gin_table_size(int64 budget)
+{
+	return Min(Max(budget, PTSORT_MIN_BUDGET) / 4, 4 * 1024 * 1024);
+}
+
 
 /*
  * ginload.c

@@ -12,12 +12,6 @@
 #include "utils/memutils.h"
 
 /*
- * Bytes of an entry page that remain free for inserts, as in a btree.  (The
- * server fills half of a page or, if memory is full several times, a bit more.)
- */
-#define FREE_BYTES			(BLCKSZ / 10)
-
-/*
  * Tell the writer how many blocks all participants will still take.  Blocks
  * that nobody takes remain in the index, and records differ so much that there
  * is no useful minimum: the file grows only by chunks.
@@ -129,11 +123,11 @@ gin_level_add(GinLoad *load, GinLevel *level, IndexTuple tuple)
 	Size		size = IndexTupleSize(tuple);
 
 	if (level->chain.page != NULL && PageGetFreeSpace(level->chain.page) <
-		MAXALIGN(size) + sizeof(ItemIdData) + FREE_BYTES)
+		MAXALIGN(size) + sizeof(ItemIdData) + GIN_FREE_BYTES)
 		gin_level_end_page(load, level, gin_new_block(load));
 	if (level->chain.page == NULL)
 		gin_begin_page(load, &level->chain, level->is_leaf ? GIN_LEAF : 0);
-	if (PageAddItem(level->chain.page, (Item) tuple, size,
+	if (PageAddItem(level->chain.page, (char *) tuple, size,
 					InvalidOffsetNumber, false, false) == InvalidOffsetNumber)
 		elog(ERROR, "failed to add item to index page in \"%s\"",
 			 RelationGetRelationName(load->index));

@@ -17,7 +17,7 @@
 #include "gin/gin.h"
 #include "utils/memutils.h"
 
-#define SEGMENT_SIZE	384
+#define SEGMENT_SIZE	GIN_SEGMENT_SIZE
 #define SEGMENT_HEADER	offsetof(GinPostingList, bytes)
 
 /* Number of links in a page above the leaves */
