@@ -31,11 +31,8 @@ typedef struct Job
 	JobKey		key;
 	bool		logged;			/* the new relation needs WAL */
 	double		blocks;			/* of the table; 0: there is no scan */
-	double		rows;			/* of the new relation; GIN: TIDs, counted for
-								 * each key */
-	double		per_row;		/* these for each row of the table */
-	double		sorted;			/* tuples in the sort for each of these; only
-								 * GIN: not 1 */
+	double		rows;			/* at first, the planner's estimate */
+	double		row_entries;	/* GIN: entries of a row; 0: one */
 	double		row_bytes;		/* of a row of the new relation */
 	double		long_bytes;		/* of a row's long values, to compress */
 	double		run_bytes;		/* of all runs; 0: the sort is in memory */

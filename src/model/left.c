@@ -82,8 +82,8 @@ processing_time(const WorkState *state)
 }
 
 /*
- * Returns the number of rows: known, counted so far, or the planner's.  A GIN
- * build sorts records of several.
+ * Returns the number of rows: known, counted so far, or the planner's.  GIN
+ * builds sort records instead.
  */
 static double
 expected_rows(const Model *model)
@@ -93,7 +93,7 @@ expected_rows(const Model *model)
 	if (state->total > 0 && model->job.key != JOB_EXTRACT)
 		return state->total;
 	if (model->scanned > 0 && state->counts[WORK_ROWS] > 0)
-		return state->counts[WORK_ROWS] * model->job.per_row / model->scanned;
+		return state->counts[WORK_ROWS] / model->scanned;
 	return model->job.rows;
 }
 
@@ -134,8 +134,6 @@ make_model(Model *model, const WorkState *state)
 	model->written = state->phase < WORK_WRITE ? 0 :
 		ratio(counts[WORK_READ], state->total);
 	job->rows = expected_rows(model);
-	if (state->total > 0)
-		job->sorted = state->total / Max(job->rows, 1);
 	job->run_bytes = expected_runs(model);
 	job->merged_bytes =
 		counts[state->phase == WORK_SCAN ? WORK_EXPECTED : WORK_TO_MERGE];
@@ -250,8 +248,8 @@ rows_per_second(const Model *model)
 
 	if (state->phase == WORK_SORT || seconds == 0)
 		return -1;
-	return (state->phase == WORK_SCAN ? model->job.rows / model->job.per_row *
-			model->scanned : state->counts[WORK_READ]) / seconds;
+	return (state->phase == WORK_SCAN ? model->job.rows * model->scanned :
+			state->counts[WORK_READ]) / seconds;
 }
 
 void

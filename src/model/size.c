@@ -15,7 +15,6 @@
 #include "catalog/pg_statistic.h"
 #include "model/cost.h"
 #include "optimizer/optimizer.h"
-#include "parser/parse_coerce.h"
 #include "utils/syscache.h"
 
 JobKey
@@ -45,71 +44,6 @@ expected_rows(Relation table)
 
 	table_relation_estimate_size(table, NULL, &pages, &tuples, &all_visible);
 	return clamp_row_est(tuples);
-}
-
-/*
- * GIN: bytes of a column for each entry, entries of a value without statistics,
- * bytes of the index and records in the sort for each entry, and the bytes of
- * runs for each byte of a column.  Keys may be frequent or rare, so these are
- * rough numbers.
- */
-static const double trigram_part = 1.2;
-static const double key_part = 13;
-static const double usual_entries = 20;
-static const double entry_bytes = 6;
-static const double sorted_part = 0.3;
-static const double runs_part = 3;
-
-/* Returns how many entries of a GIN index a column's value has, on average. */
-static double
-column_entries(Relation table, Relation index, int i)
-{
-	AttrNumber	column = index->rd_index->indkey.values[i];
-	Form_pg_attribute key = TupleDescAttr(RelationGetDescr(index), i);
-	Form_pg_attribute att;
-	bool		is_text;
-	HeapTuple	tuple;
-	AttStatsSlot slot;
-	double		result = 0;
-
-	if (column <= 0)
-		return usual_entries;
-	att = TupleDescAttr(RelationGetDescr(table), column - 1);
-	is_text = TypeCategory(att->atttypid) == TYPCATEGORY_STRING;
-	/* the value is the key, as in a btree, or its text has trigrams */
-	if (att->attlen > 0 || att->atttypid == key->atttypid ||
-		(is_text && key->attlen < 0))
-		return 1;
-	tuple = SearchSysCache3(STATRELATTINH,
-							ObjectIdGetDatum(RelationGetRelid(table)),
-							Int16GetDatum(column), BoolGetDatum(false));
-	if (HeapTupleIsValid(tuple))
-	{
-		if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_DECHIST, InvalidOid,
-							 ATTSTATSSLOT_NUMBERS))
-		{
-			result = slot.numbers[slot.nnumbers - 1];
-			free_attstatsslot(&slot);
-		}
-		else
-			result = ((Form_pg_statistic) GETSTRUCT(tuple))->stawidth /
-				(is_text ? trigram_part : key_part);
-		ReleaseSysCache(tuple);
-	}
-	return result > 0 ? Max(result, 1) : usual_entries;
-}
-
-/* Returns how many entries the index has for each row of the table. */
-static double
-entries_per_row(Relation table, Relation index)
-{
-	double		entries = 0;
-
-	if (index->rd_rel->relam != GIN_AM_OID)
-		return 1;
-	for (int i = 0; i < RelationGetDescr(index)->natts; i++)
-		entries += column_entries(table, index, i);
-	return entries;
 }
 
 /*
@@ -197,6 +131,20 @@ long_bytes(Relation table, Relation index)
 	return bytes;
 }
 
+/* GIN: bytes of a row for each entry, of the index for each, and of runs */
+static const double key_bytes = 7;
+static const double entry_bytes = 6;
+static const double runs_part = 3;
+
+/* Estimates how many entries of a GIN index a row has. */
+static double
+entries_of_row(Relation table, Relation index)
+{
+	double		bytes = index_row_bytes(table, index, 1, 0);
+
+	return Max((bytes - sizeof(IndexTupleData)) / key_bytes, 1);
+}
+
 void
 size_job(Job *job, bool copies, Relation table, Relation index)
 {
@@ -205,11 +153,11 @@ size_job(Job *job, bool copies, Relation table, Relation index)
 	job->key = size_key(index);
 	job->logged = RelationNeedsWAL(index);
 	job->blocks = RelationGetNumberOfBlocks(table);
-	job->sorted = job->key == JOB_EXTRACT && !copies ? sorted_part : 1;
-	job->per_row = copies ? 1 : entries_per_row(table, index);
-	job->rows = expected_rows(table) * job->per_row;
+	job->rows = expected_rows(table);
+	if (job->key == JOB_EXTRACT)
+		job->row_entries = entries_of_row(table, index);
 	job->row_bytes = copies ? job->blocks * BLCKSZ / Max(job->rows, 1) :
-		job->key == JOB_EXTRACT ? entry_bytes :
+		job->key == JOB_EXTRACT ? job->row_entries * entry_bytes :
 		index_row_bytes(table, index,
 						rows_per_key(table, index, job->rows), 0);
 	job->long_bytes = long_bytes(table, index);

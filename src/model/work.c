@@ -172,8 +172,7 @@ work_forecast_runs(WorkRuns *runs)
 	if (runs->scanned < least_scanned)
 		return;
 	runs->written = pg_atomic_read_u64(&shared->counts[WORK_TEMP]);
-	rows = pg_atomic_read_u64(&shared->counts[WORK_ROWS]) *
-		shared->about.job.per_row;
+	rows = pg_atomic_read_u64(&shared->counts[WORK_ROWS]);
 	runs->to_come = runs->written *
 		Min(1 / runs->scanned, shared->about.job.rows / Max(rows, 1)) -
 		runs->written;

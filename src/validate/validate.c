@@ -122,13 +122,11 @@ validate_plan(Validation *self, Marks *marks)
 		plan_blocks(self, marks, block,
 					Min(self->table_pages, block + MAP_BLOCKS));
 	}
-	/* a record of a word for each row and for each entry */
+	/* two records of a word for each row; GIN has more */
 	self->job.validates = true;
 	self->job.key = JOB_FIXED;
-	self->job.sorted = 1;
-	self->job.rows *= (1 + 1 / self->job.per_row) * self->pages_to_compare /
-		Max(self->table_pages, 1);
-	self->job.per_row = 1;
+	self->job.row_entries = 0;
+	self->job.rows *= 2.0 * self->pages_to_compare / Max(self->table_pages, 1);
 	self->job.row_bytes = self->job.long_bytes = 0;
 	self->job.blocks = self->pages_to_read;
 	if (self->pages_to_compare > 0)
