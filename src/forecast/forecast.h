@@ -56,11 +56,10 @@ typedef struct Sample
 
 /*
  * sample_take samples the entries of an index or, if 'index' is NULL, only the
- * rows.  It ends after about 'limit_ms'.  'table' is the size of a GIN build's
- * table of keys.
+ * rows.  It ends after about 'limit_ms'.
  */
 extern void sample_take(Sample *sample, Relation heap, Relation index,
-						Size table, double limit_ms);
+						double limit_ms);
 
 /* sample_scale returns the blocks of the table for each block of the sample. */
 static inline double

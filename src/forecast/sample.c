@@ -222,7 +222,7 @@ measure_disk(SampleState *state)
 
 /* Prepare to compute index entries, and begin their sort. */
 static void
-begin_entries(SampleState *state, Size table)
+begin_entries(SampleState *state)
 {
 	List	   *space = space_add(NIL, SPACE_TEMP, space_temporary(),
 								  2 * MAX_BYTES);
@@ -239,7 +239,10 @@ begin_entries(SampleState *state, Size table)
 										   state->estate);
 	if (state->index->rd_rel->relam == GIN_AM_OID)
 	{
-		state->sample->sort = variant_begin_gin(state->index, table, &options);
+		state->sample->sort =
+			variant_begin_gin(state->index,
+							  gin_table_size(maintenance_work_mem * 1024L),
+							  &options);
 		state->collector = gincollect_begin(state->sample->sort);
 	}
 	else if (state->index->rd_rel->relam == GIST_AM_OID)
@@ -272,8 +275,7 @@ end_entries(SampleState *state)
 }
 
 void
-sample_take(Sample *sample, Relation heap, Relation index, Size table,
-			double limit_ms)
+sample_take(Sample *sample, Relation heap, Relation index, double limit_ms)
 {
 	ItemPointerData none;
 	SampleState state = {
@@ -290,7 +292,7 @@ sample_take(Sample *sample, Relation heap, Relation index, Size table,
 	state.scan = table_beginscan_tidrange(heap, GetActiveSnapshot(), &none,
 										  &none PT_NO_SCAN_FLAGS);
 	if (index != NULL)
-		begin_entries(&state, table);
+		begin_entries(&state);
 	sample_blocks(&state, limit_ms);
 	measure_disk(&state);
 	if (index != NULL)

@@ -65,7 +65,6 @@ typedef struct ForecastRequest
 	Relation	heap;
 	Relation	index;			/* NULL: a copy in the order of the file */
 	int			workers;		/* that the build will request */
-	Size		table;			/* GIN: for each participant's keys */
 	double		limit_ms;		/* for the sample */
 } ForecastRequest;
 
@@ -116,14 +115,6 @@ static const double reserve_bytes = 256 * 1024;
 static const double page_wal = 40;
 static const double more_temp_bytes = 64 * 1024;
 
-/* Returns the memory of a build. */
-static double
-budget_of(int workers)
-{
-	return Max((double) maintenance_work_mem * 1024,
-			   (workers + 1.0) * PTSORT_MIN_BUDGET);
-}
-
 /*
  * Set the memory and the temporary space of a sort, given the number of entries
  * and their bytes in memory, of the tuple there (or 0), and of both in a run.
@@ -133,17 +124,21 @@ forecast_sort(Forecast *forecast, const ForecastRequest *request, double n,
 			  double entry_bytes, double tuple_bytes, double run_bytes)
 {
 	int			participants = request->workers + 1;
-	double		tables = participants * (double) request->table;
-	double		budget = budget_of(request->workers) - tables;
+	double		budget = Max((double) maintenance_work_mem * 1024,
+							 (double) participants * PTSORT_MIN_BUDGET);
 	double		part = tuple_bytes > 0 ? tuples_part : entries_part;
+	double		others = participants * reserve_bytes;
 	double		memory;
+
+	if (request->index != NULL && request->index->rd_rel->relam == GIN_AM_OID)
+		others += participants * gin_table_size(budget / participants);
 
 	/* the array of entries doubles when it is full */
 	memory = exp2(ceil(log2(Max(n, 1)))) * entry_bytes + n * tuple_bytes +
-		participants * reserve_bytes;
-	forecast->memory_bytes = Min(memory, budget) + tables;
+		others;
+	forecast->memory_bytes = Min(memory, budget);
 	if (request->workers > 0 ||
-		n * (entry_bytes + tuple_bytes) >= budget * part - reserve_bytes)
+		n * (entry_bytes + tuple_bytes) >= budget * part - others)
 		forecast->temp_bytes = n * run_bytes + participants * more_temp_bytes;
 }
 
@@ -240,8 +235,7 @@ forecast_index(Forecast *forecast, const ForecastRequest *request)
 	Sample		sample;
 	IndexSize	size;
 
-	sample_take(&sample, request->heap, request->index, request->table,
-				request->limit_ms);
+	sample_take(&sample, request->heap, request->index, request->limit_ms);
 	if (relam == GIN_AM_OID)
 		ginsize_forecast(&size, request->index, &sample);
 	else if (relam == GIST_AM_OID)
@@ -273,7 +267,7 @@ forecast_copy(Forecast *forecast, const ForecastRequest *request)
 	double		mean;
 	double		pages;
 
-	sample_take(&sample, request->heap, NULL, 0, request->limit_ms);
+	sample_take(&sample, request->heap, NULL, request->limit_ms);
 	forecast->rows = rint(sample.entries * sample_scale(&sample));
 	mean = sample.row_bytes / Max(sample.entries, 1);
 	/* a row that does not fit begins a page, so half a row remains free */
@@ -330,9 +324,6 @@ forecast_known(ForecastRow *row, Relation heap, Relation index,
 		.limit_ms = limit_ms
 	};
 
-	if (!item->copies && index->rd_rel->relam == GIN_AM_OID)
-		request.table = gin_table_size(budget_of(workers.workers) /
-									   (workers.workers + 1));
 	if (item->stmt != NULL)
 		newindex_plan(index);
 	if (item->copies)

@@ -301,7 +301,7 @@ take_list(GinLoad *load, int slice)
 
 	fault_point("ginload: open list");
 	list = slicelist_open(load->fileset, slice, false);
-	while ((kind = slicelist_next_item(list, &data)) != 0)
+	while ((kind = slicelist_next(list, &data)) != 0)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (kind == ITEM_RECORD)
