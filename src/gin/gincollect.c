@@ -89,7 +89,6 @@ struct GinCollector
 	uint32		used;			/* ARENA_UNITs */
 	uint32		size;			/* ARENA_UNITs */
 	uint32		free[LARGEST_BUFFER];	/* lists of unused buffers, by size */
-	int64		entries;
 };
 
 /* KeyBytes: a key as the operator class extracted it */
@@ -295,7 +294,6 @@ add_tid(GinCollector *self, CollectedKey *key, uint64 tid)
 
 	if (key->ntids > 0 && tid == key->last)
 		return;					/* the row has the key twice */
-	self->entries++;
 	if (key->ntids > 0 && tid > key->last)
 		end = gintid_encode(end, tid - key->last);
 	else if (key->ntids > 0)
@@ -405,7 +403,6 @@ put_long_key(GinCollector *self, const KeyBytes *bytes, uint64 tid)
 	record->category = bytes->category;
 	copy_key(record->key, bytes);
 	variant_commit_gin(self->sort, record);
-	self->entries++;
 }
 
 static void
@@ -541,14 +538,11 @@ gincollect_row(GinCollector *self, ItemPointer tid, Datum *values,
 	MemoryContextReset(self->row);
 }
 
-int64
+void
 gincollect_end(GinCollector *self)
 {
-	int64		entries = self->entries;
-
 	fault_point("gincollect: end");
 	put_all(self);
 	variant_gin_end_room(self->sort);
 	MemoryContextDelete(self->context);
-	return entries;
 }

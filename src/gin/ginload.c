@@ -28,8 +28,11 @@
 /*
  * Bytes of an entry page that remain free for inserts, as in a btree.  (The
  * server fills half of a page or, if memory is full several times, a bit more.)
+ * But each page gets as many tuples as fit if all are as large as possible;
+ * else, pages of large tuples would have one less than the server's.
  */
 #define FREE_BYTES			(BLCKSZ / 10)
+#define LEAST_TUPLES		3	/* see GinMaxItemSize */
 
 /* TIDs in a record that a participant hands over */
 #define HANDED_TIDS			1024
@@ -182,9 +185,11 @@ static void
 level_add(GinLoad *load, GinLevel *level, IndexTuple tuple)
 {
 	Size		size = IndexTupleSize(tuple);
+	Page		page = level->chain.page;
 
-	if (level->chain.page != NULL && PageGetFreeSpace(level->chain.page) <
-		MAXALIGN(size) + sizeof(ItemIdData) + FREE_BYTES)
+	/* PageGetFreeSpace() leaves room for a line pointer */
+	if (page != NULL && PageGetFreeSpace(page) < MAXALIGN(size) +
+		(PageGetMaxOffsetNumber(page) < LEAST_TUPLES ? 0 : FREE_BYTES))
 		level_end_page(load, level, gin_new_block(load));
 	if (level->chain.page == NULL)
 		gin_begin_page(load, &level->chain, level->is_leaf ? GIN_LEAF : 0);
@@ -343,6 +348,7 @@ hand_over(GinLoad *load)
 							  &posting->leaf.block, sizeof(BlockNumber));
 	n = ginposting_tids(posting, &tids);
 	append_tids(load, tids, n);
+	load->part.entries -= n;	/* the leader counts them */
 	append_tids(load, load->pending, load->npending);
 	if (posting->leaf.page != NULL)
 		pagewrite_release_buffer(&load->writer, posting->leaf.page);
@@ -381,6 +387,8 @@ finish_key(GinLoad *load)
 		complete(load, PG_UINT64_MAX);
 		tuple = ginposting_tuple(load, &load->posting, load->key);
 	}
+	else
+		load->part.entries += load->key->ntids;
 	load->part.keys++;
 	level_add(load, load->leaf, tuple);
 }
@@ -448,6 +456,7 @@ postpone_pending(GinLoad *load)
 	MemoryContext old = MemoryContextSwitchTo(load->cxt);
 
 	stop_being_single(load);
+	load->part.entries += load->npending;
 	if (load->npending > 0)
 		load->late = lappend(load->late,
 							 make_record(load, load->pending,
