@@ -206,6 +206,7 @@ read_sample(GinReader *reader, Sample *sample)
 	IndexSize  *size = reader->size;
 	const GinRecord *record;
 
+	sample->entries = 0;
 	while ((record = variant_get_gin(sample->sort)) != NULL)
 	{
 		if (reader->key == NULL ||
@@ -216,6 +217,7 @@ read_sample(GinReader *reader, Sample *sample)
 			memcpy(reader->key, record, record->size);
 		}
 		add_record(reader, record);
+		sample->entries += record->ntids;
 		size->tuples++;
 		size->tuple_bytes += record->size;
 	}

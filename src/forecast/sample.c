@@ -265,7 +265,7 @@ end_entries(SampleState *state)
 	FreeExecutorState(state->estate);
 	INSTR_TIME_SET_CURRENT(start);
 	if (state->collector != NULL)
-		state->sample->entries = gincollect_end(state->collector);
+		gincollect_end(state->collector);
 	if (state->may_spill)
 		sort_spill(sort);
 	sort_perform(sort);

@@ -38,15 +38,14 @@ extern IndexBuildResult *gin_build(Relation heap, Relation index,
  *
  * gincollect_begin makes an empty table in the sort's room, and puts its records
  * into the sort.  gincollect_row adds the keys of a row.
- * gincollect_end puts all records, frees the table, and returns the number of
- * entries: TIDs, counted for each key.
+ * gincollect_end puts all records, and frees the table.
  */
 typedef struct GinCollector GinCollector;
 
 extern GinCollector *gincollect_begin(PtSort *sort);
 extern void gincollect_row(GinCollector *collector, ItemPointer tid,
 						   Datum *values, bool *isnull);
-extern int64 gincollect_end(GinCollector *collector);
+extern void gincollect_end(GinCollector *collector);
 
 /*
  * Bytes of an entry page that remain free for inserts, as in a btree.  (The
@@ -73,7 +72,7 @@ gin_table_size(int64 budget)
 typedef struct GinPart
 {
 	PageChunk	rest;			/* unused blocks */
-	int64		entries;		/* see gincollect_end */
+	int64		entries;		/* TIDs, counted for each key */
 	int64		keys;			/* leaf tuples */
 	int64		entry_pages;
 	int64		data_pages;		/* of posting trees */

@@ -58,7 +58,6 @@ static void
 ginbuild_fill(Team *team)
 {
 	GinBuild   *self = (GinBuild *) team;
-	GinLoadShared *shared = team->shared;
 	HeapScanTarget target = {
 		.index = self->base.index,
 		.index_info = self->base.index_info,
@@ -67,7 +66,7 @@ ginbuild_fill(Team *team)
 
 	target.state = gincollect_begin(team->sort);
 	build_scan(&self->base, &target, 1);
-	shared->parts[team->participant].entries = gincollect_end(target.state);
+	gincollect_end(target.state);
 }
 
 static void

@@ -89,7 +89,6 @@ struct GinCollector
 	char	   *arena;
 	uint32		used;			/* ARENA_UNITs */
 	uint32		size;			/* ARENA_UNITs */
-	int64		entries;
 };
 
 /* KeyBytes: a key as the operator class extracted it */
@@ -231,7 +230,6 @@ add_tid(GinCollector *self, CollectedKey *key, uint64 tid)
 
 	if (tid == key->last)
 		return;					/* the row has the key twice */
-	self->entries++;
 	if (key->ntids > 0 && tid > key->last)
 		size = gintid_encode(bytes, tid - key->last) - bytes;
 	else if (key->ntids > 0)
@@ -326,7 +324,6 @@ put_long_key(GinCollector *self, const KeyBytes *bytes, uint64 tid)
 
 	copy_key(record->key, bytes);
 	variant_commit_gin(self->sort, record);
-	self->entries++;
 }
 
 static void
@@ -474,14 +471,11 @@ gincollect_row(GinCollector *self, ItemPointer tid, Datum *values,
 	MemoryContextReset(self->row);
 }
 
-int64
+void
 gincollect_end(GinCollector *self)
 {
-	int64		entries = self->entries;
-
 	fault_point("gincollect: end");
 	put_all(self);
 	variant_gin_end_room(self->sort);
 	MemoryContextDelete(self->context);
-	return entries;
 }

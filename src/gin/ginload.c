@@ -184,6 +184,7 @@ hand_over(GinLoad *load)
 							  &posting->leaf.block, sizeof(BlockNumber));
 	n = ginposting_tids(posting, &tids);
 	append_tids(load, tids, n);
+	load->part.entries -= n;	/* the leader counts them */
 	append_tids(load, load->pending, load->npending);
 	if (posting->leaf.page != NULL)
 		pagewrite_release_buffer(&load->writer, posting->leaf.page);
@@ -262,6 +263,7 @@ postpone_pending(GinLoad *load)
 {
 	MemoryContext old = MemoryContextSwitchTo(load->cxt);
 
+	load->part.entries += load->npending;
 	if (load->npending > 0)
 		load->late = lappend(load->late,
 							 make_record(load, load->pending,

@@ -12,6 +12,12 @@
 #include "utils/memutils.h"
 
 /*
+ * Each page gets as many tuples as fit if all are as large as possible; else,
+ * pages of large tuples would have one less than the server's (GinMaxItemSize).
+ */
+#define LEAST_TUPLES	3
+
+/*
  * Tell the writer how many blocks all participants will still take.  Blocks
  * that nobody takes remain in the index, and records differ so much that there
  * is no useful minimum: the file grows only by chunks.
@@ -121,9 +127,11 @@ void
 gin_level_add(GinLoad *load, GinLevel *level, IndexTuple tuple)
 {
 	Size		size = IndexTupleSize(tuple);
+	Page		page = level->chain.page;
 
-	if (level->chain.page != NULL && PageGetFreeSpace(level->chain.page) <
-		MAXALIGN(size) + sizeof(ItemIdData) + GIN_FREE_BYTES)
+	/* PageGetFreeSpace() leaves room for a line pointer */
+	if (page != NULL && PageGetFreeSpace(page) < MAXALIGN(size) +
+		(PageGetMaxOffsetNumber(page) < LEAST_TUPLES ? 0 : GIN_FREE_BYTES))
 		gin_level_end_page(load, level, gin_new_block(load));
 	if (level->chain.page == NULL)
 		gin_begin_page(load, &level->chain, level->is_leaf ? GIN_LEAF : 0);

@@ -157,6 +157,7 @@ ginposting_add(GinLoad *load, GinPosting *posting, uint64 tid)
 {
 	unsigned char bytes[GINTID_MOST];
 
+	load->part.entries++;
 	if (!posting->is_tree)
 	{
 		if (posting->nitems > 0)
