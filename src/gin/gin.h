@@ -98,20 +98,18 @@ typedef struct GinChain
 } GinChain;
 
 /*
- * GinPosting: the TIDs of one key, in ascending order.  'items' collects the
- * TIDs of a list; if they do not fit into a leaf tuple, they go to the leaves
- * of a posting tree.
+ * GinPosting: the TIDs of one key, in ascending order.  'items' collects them.
+ * If they do not fit into a leaf tuple, they move to the leaves of a posting
+ * tree, a segment (a GinPostingList) at a time.
  */
 typedef struct GinPosting
 {
-	uint64	   *items;
+	ItemPointer items;
 	int			nitems;
-	Size		list_size;		/* bytes of a GinPostingList of the items */
 	bool		is_tree;
 	GinChain	leaf;
-	Size		used;			/* bytes of the leaf's complete segments */
-	GinPostingList *segment;	/* being filled; NULL: none */
-	uint64		last;			/* last TID in the leaf */
+	Size		used;			/* bytes of the leaf; 0: not begun */
+	ItemPointerData last;		/* last TID in the leaf */
 	PostingItem *links;			/* to all complete leaves */
 	int			nlinks;
 	int			maxlinks;
