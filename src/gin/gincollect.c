@@ -111,21 +111,20 @@ gincollect_begin(PtSort *sort)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GinCollector *self = palloc0(sizeof(GinCollector));
-	Size		size;
-	char	   *room = variant_gin_room(sort, &size);
-	uint32		nslots = pg_prevpower2_32(size / BYTES_PER_SLOT);
+	GinOrder   *order = variant_gin_order_of(sort);
+	uint32		nslots = pg_prevpower2_32(order->room_size / BYTES_PER_SLOT);
 
 	self->sort = sort;
-	self->gin = variant_gin_state(variant_gin_order_of(sort));
+	self->gin = &order->gin;
 	self->context = context;
 	self->row = AllocSetContextCreate(context, "ptsort GIN row",
 									  ALLOCSET_DEFAULT_SIZES);
 	self->seed = pg_prng_uint64(&pg_global_prng_state);
 	self->mask = nslots - 1;
-	self->slots = (Slot *) room;
+	self->slots = (Slot *) order->room;
 	memset(self->slots, 0, nslots * sizeof(Slot));
-	self->arena = room + nslots * sizeof(Slot);
-	self->size = (size - nslots * sizeof(Slot)) / ARENA_UNIT;
+	self->arena = (char *) (self->slots + nslots);
+	self->size = (order->room_size - nslots * sizeof(Slot)) / ARENA_UNIT;
 	self->used = 1;				/* address 0 means none */
 	MemoryContextSwitchTo(old);
 	return self;
