@@ -17,9 +17,9 @@
  * The table is small enough for the processor's cache: a larger table would
  * find more repetitions of rare keys, but each would cost a cache miss.
  *
- * Rows come in the order of the pages, so a key's TIDs mostly ascend.  But a row
- * of a HOT chain comes late in its page: a TID that precedes the last one begins
- * another record.
+ * Rows come in the order of the pages, so a key's TIDs mostly ascend.  But a
+ * row of a HOT chain comes late in its page: a TID that precedes the last one
+ * begins another record.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,31 +35,24 @@ static const uint8 buffer_sizes[] = {0, 8, 32, 120};
 
 #define LARGEST_BUFFER	(lengthof(buffer_sizes) - 1)
 
-/* A row's longer keys go to the sort at once. */
-#define KEY_PART		16		/* part of the table's memory */
-
-/* Bytes of the table's memory for each slot; most keys need about twice that */
-#define BYTES_PER_SLOT	32
-
-/* Number of slots by which to prefetch keys before putting them */
-#define SLOTS_AHEAD		16
+/* Keys of more bytes go to the sort at once. */
+#define MOST_BYTES		BLCKSZ
 
 #define ARENA_UNIT		MAXIMUM_ALIGNOF
 
 /* CollectedKey: a key and its TIDs.  Addresses are in ARENA_UNITs. */
 typedef struct CollectedKey
 {
-	uint32		hash;
-	uint32		key_size;		/* as in a GinRecord */
 	uint64		first;			/* the first TID */
 	uint64		last;			/* the last TID */
+	uint32		key_size;		/* as in a GinRecord */
 	uint32		buffer;			/* address of the buffer */
 	uint8		size;			/* of the buffer, index of buffer_sizes */
 	uint8		used;			/* bytes of the buffer */
 	uint8		ntids;
 	uint8		column;
 	GinNullCategory category;
-	char		unused[7];
+	char		unused[3];
 	char		key[FLEXIBLE_ARRAY_MEMBER];
 } CollectedKey;
 
@@ -109,7 +102,8 @@ gincollect_begin(PtSort *sort)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GinCollector *self = palloc0(sizeof(GinCollector));
 	GinOrder   *order = variant_gin_order_of(sort);
-	uint32		nslots = pg_prevpower2_32(order->room_size / BYTES_PER_SLOT);
+	uint32		nslots = pg_prevpower2_32(order->room_size /
+										  sizeof(CollectedKey));
 
 	self->sort = sort;
 	self->gin = &order->gin;
@@ -185,7 +179,7 @@ put_all(GinCollector *self)
 {
 	for (uint32 i = 0; i <= self->mask; i++)
 	{
-		uint32		ahead = (i + SLOTS_AHEAD) & self->mask;
+		uint32		ahead = (i + ENTRIES_AHEAD) & self->mask;
 		CollectedKey *key;
 
 		pt_prefetch(at(self, self->slots[ahead].address));
@@ -301,7 +295,6 @@ add_key(GinCollector *self, Slot *slot, const KeyBytes *bytes)
 		return NULL;
 	self->nkeys++;
 	memset(key, 0, offsetof(CollectedKey, key));
-	key->hash = bytes->hash;
 	key->key_size = key_size;
 	key->column = bytes->column;
 	key->category = bytes->category;
@@ -339,7 +332,7 @@ collect(GinCollector *self, const KeyBytes *bytes, uint64 tid)
 	}
 	if (key == NULL)
 	{
-		if (bytes->size > (Size) self->size * ARENA_UNIT / KEY_PART)
+		if (bytes->size > MOST_BYTES)
 		{
 			put_long_key(self, bytes, tid);
 			return;

@@ -26,7 +26,7 @@
 #define RESERVED_BLOCKS		(GIN_ROOT_BLKNO + 1)
 
 /* TIDs in a record that a participant hands over */
-#define HANDED_TIDS			1024
+#define HANDED_TIDS			(BLCKSZ / sizeof(uint64))
 
 Size
 ginload_shared_size(Team *team, int processes, int slices)
@@ -396,7 +396,8 @@ append_rest(GinLoad *load)
 	{
 		ItemId		id = PageGetItemId(chain->page, n);
 
-		slicelist_append_item(load->list, ITEM_TUPLE, PageGetItem(chain->page, id),
+		slicelist_append_item(load->list, ITEM_TUPLE,
+							  PageGetItem(chain->page, id),
 							  ItemIdGetLength(id));
 	}
 	pagewrite_release_buffer(&load->writer, chain->page);

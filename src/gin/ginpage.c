@@ -15,7 +15,7 @@
  * Each page gets as many tuples as fit if all are as large as possible; else,
  * pages of large tuples would have one less than the server's (GinMaxItemSize).
  */
-#define LEAST_TUPLES	3
+#define LEAST_TUPLES	(BLCKSZ / GinMaxItemSize)
 
 /*
  * Tell the writer how many blocks all participants will still take.  Blocks

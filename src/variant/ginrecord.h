@@ -20,7 +20,7 @@
  * offset number, and above them the block number.
  */
 #define GINTID_BITS		11
-#define GINTID_MOST		7		/* bytes of the largest difference */
+#define GINTID_MOST		((32 + GINTID_BITS + 6) / 7)	/* bytes of a difference */
 
 typedef struct GinRecord
 {

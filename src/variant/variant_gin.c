@@ -21,10 +21,7 @@
 #include "utils/typcache.h"
 #include "variant/variants.h"
 
-/* Bits of a word for the column */
-#define COLUMN_BITS		6
-
-StaticAssertDecl(INDEX_MAX_KEYS < 1 << COLUMN_BITS, "too many columns");
+StaticAssertDecl(INDEX_MAX_KEYS <= PG_UINT8_MAX, "too many columns");
 
 static Size
 gin_size(const void *record, void *state)
@@ -199,8 +196,8 @@ make_word(GinOrder *state, const GinRecord *record)
 	}
 	if (state->ncolumns == 1)
 		return words[0];
-	return (uint64) record->column << (64 - COLUMN_BITS) |
-		words[0] >> COLUMN_BITS;
+	return (uint64) record->column << (64 - BITS_PER_BYTE) |
+		words[0] >> BITS_PER_BYTE;
 }
 
 GinRecord *
