@@ -158,7 +158,7 @@ LAYERS = \
 		check checkread checkpage checkorder checklinks \
 		checkfind checkrows checkindex checkone checkmany) \
 	$(addprefix forecast/, \
-		forecast newindex sample indexsize) \
+		forecast newindex sample keycount indexsize ginsize) \
 	query/sortnode \
 	$(addprefix hook/, \
 		hook utility planworkers ambuild validation redirect cluster module) \

@@ -99,6 +99,9 @@ CREATE INDEX data_word ON data (word) WHERE few = 1;
 CREATE INDEX data_hash ON data USING hash (few);
 SELECT * FROM forecast('REINDEX INDEX data_id');
 SELECT * FROM forecast('REINDEX INDEX CONCURRENTLY data_word');
+CREATE INDEX data_gin ON data USING gin ((ARRAY[few, id])) WITH (fastupdate = off);
+SELECT * FROM forecast('REINDEX INDEX data_gin');
+DROP INDEX data_gin;
 SELECT * FROM forecast('REINDEX (TABLESPACE pg_default) TABLE data') WHERE table_name = 'data';
 SELECT participants_reason FROM ptsort_forecast('REINDEX INDEX data_hash');
 
@@ -137,6 +140,8 @@ SELECT index_name, rows, index_bytes, temp_bytes FROM ptsort_forecast('CREATE IN
 -- rows that are too wide
 CREATE TABLE wide AS SELECT string_agg(md5(i::text), '') AS text FROM generate_series(1, 100) i;
 SELECT verdict FROM ptsort_forecast('CREATE INDEX ON wide (text)');
+SELECT verdict FROM ptsort_forecast('CREATE INDEX ON wide USING gin ((ARRAY[text]))');
+SELECT verdict FROM ptsort_forecast('CREATE INDEX ON wide USING gin ((ARRAY[repeat(''x'', 20000)]))');
 
 -- other statements
 SELECT * FROM forecast('SELECT 1');
@@ -145,6 +150,14 @@ SELECT * FROM forecast('CREATE INDEX ON data (id); CREATE INDEX ON data (id)');
 SELECT * FROM forecast('CREATE UNIQUE INDEX ON data USING gist (point(id, id))');
 SELECT * FROM forecast('CREATE INDEX ON data USING gist (point(id, id) DESC)');
 SELECT * FROM forecast('CREATE INDEX ON data USING gist (point(id, id) NULLS FIRST)');
+SELECT * FROM forecast('CREATE INDEX ON data USING gin ((ARRAY[id]))');
+SELECT * FROM forecast('CREATE INDEX ON data USING gin (to_tsvector(''simple'', word), (ARRAY[few])) WHERE few = 3');
+SELECT * FROM forecast('CREATE INDEX ON data USING gin ((ARRAY[id])) INCLUDE (few)');
+SELECT * FROM forecast('CREATE UNIQUE INDEX ON data USING gin ((ARRAY[id]))');
+SELECT * FROM forecast('CREATE INDEX ON data USING gin ((ARRAY[id]) DESC)');
+SELECT * FROM forecast('CREATE INDEX ON data USING gin (id)');
+SELECT * FROM forecast('CREATE INDEX ON data USING gin ((ARRAY[id])) WITH (fillfactor = 50)');
+SELECT participants_reason FROM ptsort_forecast('CREATE INDEX ON data USING gin ((ARRAY[id])) WITH (parallel_workers = 3)');
 SELECT * FROM forecast('CREATE INDEX ON data (id COLLATE "C")');
 SELECT * FROM forecast('CREATE INDEX ON');
 SELECT * FROM forecast('ALTER TABLE data ADD COLUMN more int UNIQUE');

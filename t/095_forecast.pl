@@ -62,8 +62,17 @@ DELETE FROM bloated WHERE h(id, 2) % 10 < 6;
 CREATE TABLE updated (LIKE numbers) WITH (fillfactor = 50);
 INSERT INTO updated TABLE numbers LIMIT 30000;
 UPDATE updated SET few = few + 1 WHERE id % 3 = 0;
-VACUUM ANALYZE numbers, strings, wide, sorted, updated;
+CREATE TABLE documents AS
+  SELECT i AS id, CASE WHEN i % 50 > 0 THEN array_agg(1000000 / (1 + h(i, j) % 20000)) END AS numbers,
+    array_agg(h(i, j) % 4000 || ' apples') AS texts, array_to_tsvector(array_agg(DISTINCT 'w' || sqrt(h(i, j))::int)) AS words,
+    string_agg(to_hex(h(i, j) % 40000), ' ') AS sentence,
+    jsonb_build_object('id', i, 'kind', h(i, 1) % 50, 'tags', jsonb_agg('tag' || h(i, j) % 3000), 'near', i / 100) AS data
+  FROM generate_series(1, 25000) i, generate_series(1, 6) j GROUP BY i ORDER BY i;
+VACUUM ANALYZE numbers, strings, wide, sorted, updated, documents;
 });
+my $trigrams = $node->safe_psql('postgres',
+	"SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_trgm'");
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_trgm') if $trigrams;
 
 my @indexes = (
 	'numbers (id)', 'numbers (random)', 'numbers (big DESC NULLS LAST)',
@@ -83,7 +92,11 @@ my @indexes = (
 	'sorted (nearly)', 'sorted (text)', 'bloated (id)',
 	'bloated (coarse)', 'bloated (text)', 'updated (few)',
 	'updated (coarse, uuid)', 'places USING gist (place)',
-	'places USING gist (place, point(id, 0)) INCLUDE (id) WHERE id > 500'
+	'places USING gist (place, point(id, 0)) INCLUDE (id) WHERE id > 500',
+	(map { "documents USING gin $_" } '(numbers)', '(texts)', '(words)', '(data)',
+		'(data jsonb_path_ops)', '(numbers, words)', '(numbers) WHERE id % 3 = 0',
+		"((ARRAY[id, id / 100, id % 7]))", "(to_tsvector('simple', sentence))"),
+	$trigrams ? 'documents USING gin (sentence gin_trgm_ops)' : ()
 );
 
 my @ways = (
@@ -187,6 +200,18 @@ SKIP:
 	my ($ret, $out, $err) = $node->psql('postgres',
 		"SET ROLE maintainer; SELECT ptsort_forecast('CREATE INDEX ON numbers (id)')");
 	like($err, qr/must be owner of table numbers/, 'MAINTAIN does not suffice for CREATE INDEX');
+}
+
+# An existing GIN index has the same forecast as a new one.
+$node->safe_psql('postgres', 'CREATE INDEX existing ON documents USING gin (words)');
+foreach my $statement ('REINDEX INDEX existing', 'CREATE INDEX ON documents USING gin (words)')
+{
+	my ($guess, $rows) = split /\|/, $node->safe_psql('postgres',
+		"SELECT index_bytes, rows FROM ptsort_forecast('$statement')");
+	my ($truth, $tuples) = split /\|/, $node->safe_psql('postgres',
+		"SELECT pg_relation_size(oid), reltuples::int8 FROM pg_class WHERE relname = 'existing'");
+	ok(is_close($guess, $truth), "$statement: $guess of $truth bytes");
+	ok(is_close($rows, $tuples), "$statement: $rows of $tuples entries");
 }
 
 # Unlogged tables have no WAL.

@@ -438,8 +438,11 @@ btload_end(BtLoad *load)
 static void
 next_leaf(SliceList *list, IndexTuple lowkey)
 {
-	if (!slicelist_next(list, lowkey))
+	void	   *tuple;
+
+	if (slicelist_next(list, &tuple) == 0)
 		elog(ERROR, "list of an index's leaves is too short");
+	memcpy(lowkey, tuple, IndexTupleSize((IndexTuple) tuple));
 }
 
 /*

@@ -9,19 +9,7 @@
  * of the sample, although some are truncated.
  *
  * If the index is deduplicated, the size of its posting lists depends on how
- * many rows share each key.  A single mean would not suffice: the posting lists
- * of a table with some unique and some frequent keys take less space than those
- * of a table in which all keys have the mean frequency.
- *
- * Rows of a key in one block count together, because the sample has either all
- * of them or none.  With n blocks in the table for each block of the sample, a
- * key in c blocks is in m blocks of the sample with the probability
- *
- *		P(m, c) = C(c, m) (1/n)^m (1 - 1/n)^(c - m)
- *
- * The unknown numbers of keys with c blocks are those that make the numbers in
- * the sample most likely (a mixture of distributions, fitted by expectation
- * maximization).
+ * many rows share each key; see keycount.c.
  *
  * GiST.  How full pages are depends on the class's picksplit.  So this file
  * divides a part of the sample's tuples into leaves as gistload.c does, and
@@ -48,15 +36,6 @@
 #define PAGE_ROOM	(BLCKSZ - SizeOfPageHeaderData - \
 					 MAXALIGN(sizeof(BTPageOpaqueData)))
 
-/* A key in more blocks of the sample counts as often as the sample says. */
-#define FEW_BLOCKS	12
-
-/* Numbers of blocks of the table that the mixture distinguishes */
-#define BLOCK_STEPS 28
-
-/* Large tables need thousands of iterations, which take some milliseconds. */
-#define ITERATIONS	20000
-
 /* Items: items on the leaves of the index. */
 typedef struct Items
 {
@@ -65,21 +44,13 @@ typedef struct Items
 	double		extra;			/* of the posting lists */
 } Items;
 
-/* KeyGroup: the keys in the same number of blocks of the sample, in sum. */
-typedef struct KeyGroup
-{
-	double		keys;
-	double		rows;
-	double		bytes;			/* of tuples without posting lists */
-} KeyGroup;
-
 /* Reader: the state of reading the sample. */
 typedef struct Reader
 {
 	BtRules		rules;
 	double		scale;
 	Items		items;
-	KeyGroup	few[FEW_BLOCKS + 1];	/* by number of blocks */
+	KeyGroup	few[KEYCOUNT_FEW + 1];	/* by number of blocks */
 	/* the present key */
 	uint32		rows;
 	uint32		blocks;
@@ -110,88 +81,13 @@ add_keys(Items *items, double keys, double rows, Size size)
 	items->extra += extra;
 }
 
-
-/*
- * Keys and blocks
- */
-
-/* Returns one of these numbers: 1 to 12, then a geometric sequence. */
-static double
-step(int i, double scale)
-{
-	double		part = (i + 1.0 - FEW_BLOCKS) / (BLOCK_STEPS - FEW_BLOCKS);
-
-	return i < FEW_BLOCKS ? i + 1 : FEW_BLOCKS * pow(2 * scale, part);
-}
-
-/* Returns P(m, c); c need not be an integer. */
-static double
-probability(int m, double c, double scale)
-{
-	double		share = 1 / scale;
-
-	if (m > c)
-		return 0;
-	return exp(lgamma(c + 1) - lgamma(m + 1) - lgamma(c - m + 1) +
-			   m * log(share) + (c - m) * log1p(-share));
-}
-
-/*
- * Improve the numbers of keys.  Of those in m blocks of the sample, part[m][i]
- * becomes the part with the ith number of blocks in the table.
- */
+/* KeyCallback */
 static void
-iterate(double keys[BLOCK_STEPS], const KeyGroup *seen,
-		double p[FEW_BLOCKS + 1][BLOCK_STEPS],
-		double part[FEW_BLOCKS + 1][BLOCK_STEPS])
+add_few(const KeyGroup *group, double keys, double rows, double blocks,
+		void *reader)
 {
-	double		found[BLOCK_STEPS] = {0};
-
-	for (int m = 1; m <= FEW_BLOCKS; m++)
-	{
-		double		expected = 0;
-
-		for (int i = 0; i < BLOCK_STEPS; i++)
-			expected += keys[i] * p[m][i];
-		for (int i = 0; i < BLOCK_STEPS; i++)
-		{
-			part[m][i] = expected > 0 ? keys[i] * p[m][i] / expected : 0;
-			found[i] += seen[m].keys * part[m][i];
-		}
-	}
-	for (int i = 0; i < BLOCK_STEPS; i++)
-		keys[i] = found[i] / Max(1 - p[0][i], 1e-12);
-}
-
-/* Add the items of all keys for which those in few blocks stand. */
-static void
-add_few(Reader *reader)
-{
-	double		p[FEW_BLOCKS + 1][BLOCK_STEPS];
-	double		part[FEW_BLOCKS + 1][BLOCK_STEPS];
-	double		keys[BLOCK_STEPS];
-
-	for (int i = 0; i < BLOCK_STEPS; i++)
-	{
-		keys[i] = 1;
-		for (int m = 0; m <= FEW_BLOCKS; m++)
-			p[m][i] = probability(m, step(i, reader->scale),
-								  reader->scale);
-	}
-	for (int n = 0; n < ITERATIONS; n++)
-		iterate(keys, reader->few, p, part);
-	for (int m = 1; m <= FEW_BLOCKS; m++)
-	{
-		const KeyGroup *few = &reader->few[m];
-		double		n = Max(few->keys, 1);
-		double		cluster = few->rows / n / m;
-		Size		size = rint(few->bytes / n);
-
-		for (int i = 0; i < BLOCK_STEPS; i++)
-			add_keys(&reader->items, few->keys * part[m][i] /
-					 Max(1 - p[0][i], 1e-12), step(i, reader->scale) * cluster,
-					 size);
-	}
+	add_keys(&((Reader *) reader)->items, keys, rows,
+			 rint(group->bytes / group->keys));
 }
 
 
@@ -203,12 +99,12 @@ add_few(Reader *reader)
 static void
 end_key(Reader *reader)
 {
-	KeyGroup   *few = &reader->few[Min(reader->blocks, FEW_BLOCKS)];
+	KeyGroup   *few = &reader->few[Min(reader->blocks, KEYCOUNT_FEW)];
 
 	if (!reader->rules.deduplicate)
 		add_keys(&reader->items, reader->rows * reader->scale, 1,
 				 reader->bytes);
-	else if (reader->scale <= 1 || reader->blocks > FEW_BLOCKS)
+	else if (reader->scale <= 1 || reader->blocks > KEYCOUNT_FEW)
 		add_keys(&reader->items, 1, reader->rows * reader->scale,
 				 reader->bytes);
 	else
@@ -289,7 +185,7 @@ btreesize_forecast(IndexSize *size, Relation heap, Relation index,
 	btpage_rules(&reader.rules, heap, index, _bt_allequalimage(index, false));
 	read_sample(&reader, sample, size);
 	if (reader.rules.deduplicate && reader.scale > 1)
-		add_few(&reader);
+		keycount_few(reader.few, reader.scale, add_few, &reader);
 	count_leaves(size, &reader);
 	size->tuple_bytes /= Max(sample->entries, 1);
 

@@ -112,6 +112,8 @@ check_support(const IndexAmRoutine *routine, const IndexStmt *stmt)
 	/* a unique constraint of GiST has periods */
 	if (stmt->unique && !stmt->isconstraint && !routine->amcanunique)
 		missing = "unique indexes";
+	else if (stmt->indexIncludingParams != NIL && !routine->amcaninclude)
+		missing = "included columns";
 	foreach(lc, stmt->indexParams)
 	{
 		IndexElem  *element = lfirst_node(IndexElem, lc);
@@ -135,8 +137,7 @@ set_opclass(Relation index, int i, const IndexColumn *column,
 			const IndexElem *element, Oid *type)
 {
 	Oid			opclass = ResolveOpClass(element->opclass, column->type,
-										 index->rd_rel->relam == GIST_AM_OID ?
-										 "gist" : "btree",
+										 get_am_name(index->rd_rel->relam),
 										 index->rd_rel->relam);
 	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
 	int			nprocs = index->rd_indam->amsupport;
@@ -152,7 +153,10 @@ set_opclass(Relation index, int i, const IndexColumn *column,
 	form = (Form_pg_opclass) GETSTRUCT(tuple);
 	index->rd_opfamily[i] = form->opcfamily;
 	index->rd_opcintype[i] = form->opcintype;
-	if (OidIsValid(form->opckeytype) && !IsPolymorphicType(form->opckeytype))
+	if (form->opckeytype == ANYELEMENTOID && form->opcintype == ANYARRAYOID)
+		*type = get_base_element_type(*type);
+	else if (OidIsValid(form->opckeytype) &&
+			 !IsPolymorphicType(form->opckeytype))
 		*type = form->opckeytype;
 	ReleaseSysCache(tuple);
 	for (int proc = 1; proc <= nprocs; proc++)
@@ -209,8 +213,6 @@ static void
 describe_index(Relation index, Relation heap, const IndexStmt *stmt,
 			   const char *name, int natts)
 {
-	bool		is_gist = stmt->accessMethod != NULL &&
-		strcmp(stmt->accessMethod, "gist") == 0;
 	Form_pg_class class = palloc0(sizeof(FormData_pg_class));
 	Form_pg_index form = palloc0(offsetof(FormData_pg_index, indkey.values) +
 								 natts * sizeof(int16));
@@ -218,7 +220,8 @@ describe_index(Relation index, Relation heap, const IndexStmt *stmt,
 	namestrcpy(&class->relname, name);
 	class->relnamespace = heap->rd_rel->relnamespace;
 	class->relowner = heap->rd_rel->relowner;
-	class->relam = is_gist ? GIST_AM_OID : BTREE_AM_OID;
+	class->relam = stmt->accessMethod == NULL ? BTREE_AM_OID :
+		get_index_am_oid(stmt->accessMethod, false);
 	class->relpersistence = heap->rd_rel->relpersistence;
 	class->relkind = RELKIND_INDEX;
 	class->relnatts = natts;

@@ -28,6 +28,7 @@
 #include "debug.h"
 #include "executor/executor.h"
 #include "forecast/forecast.h"
+#include "gin/gin.h"
 #include "miscadmin.h"
 #include "model/space.h"
 #include "sort/tuplesort.h"
@@ -72,6 +73,7 @@ typedef struct SampleState
 	Sample	   *sample;
 	Relation	heap;
 	Relation	index;			/* NULL: only count the rows */
+	GinCollector *collector;	/* of a GIN index */
 	bool		may_spill;		/* the sample may write temporary files */
 	BufferAccessStrategy strategy;
 	TableScanDesc scan;
@@ -97,7 +99,9 @@ put_row(SampleState *state)
 		return;
 	FormIndexDatum(state->index_info, state->slot, state->estate, values,
 				   isnull);
-	if (state->index->rd_rel->relam == GIST_AM_OID)
+	if (state->collector != NULL)
+		gincollect_row(state->collector, tid, values, isnull);
+	else if (state->index->rd_rel->relam == GIST_AM_OID)
 		variant_put_gist(sort, tid, values, isnull);
 	else
 		variant_put_index(sort, tid, values, isnull, true);
@@ -233,7 +237,15 @@ begin_entries(SampleState *state)
 	if (state->index_info->ii_Predicate != NIL)
 		state->predicate = ExecPrepareQual(state->index_info->ii_Predicate,
 										   state->estate);
-	if (state->index->rd_rel->relam == GIST_AM_OID)
+	if (state->index->rd_rel->relam == GIN_AM_OID)
+	{
+		state->sample->sort =
+			variant_begin_gin(state->index,
+							  gin_table_size(maintenance_work_mem * 1024L),
+							  &options);
+		state->collector = gincollect_begin(state->sample->sort);
+	}
+	else if (state->index->rd_rel->relam == GIST_AM_OID)
 		state->sample->sort = variant_begin_gist(state->index, &options);
 	else						/* duplicates of a unique key are no error */
 		state->sample->sort = variant_begin_index(state->heap, state->index,
@@ -252,6 +264,8 @@ end_entries(SampleState *state)
 
 	FreeExecutorState(state->estate);
 	INSTR_TIME_SET_CURRENT(start);
+	if (state->collector != NULL)
+		gincollect_end(state->collector);
 	if (state->may_spill)
 		sort_spill(sort);
 	sort_perform(sort);

@@ -6,7 +6,7 @@
  * Temporary space.  A serial build writes runs only if its entries do not fit
  * in memory; other builds write all entries.  The sample's runs show how many
  * bytes an entry takes (sample.c).  Near the limit of memory the forecast says
- * that the build spills.
+ * that the build spills.  A GIN build sorts records with several entries.
  *
  * WAL.  The records contain the pages without the free space in the middle.
  * The forecast ignores wal_compression.
@@ -27,6 +27,7 @@
 #include <math.h>
 
 #include "access/genam.h"
+#include "access/gin_private.h"
 #include "access/nbtree.h"
 #include "access/relation.h"
 #include "access/table.h"
@@ -36,6 +37,7 @@
 #include "forecast/forecast.h"
 #include "funcapi.h"
 #include "function/forecaststatement.h"
+#include "gin/gin.h"
 #include "gist/gist.h"
 #include "hook/hook.h"
 #include "miscadmin.h"
@@ -114,43 +116,48 @@ static const double page_wal = 40;
 static const double more_temp_bytes = 64 * 1024;
 
 /*
- * Set the memory and the temporary space of a sort, given the bytes of an entry
- * in memory, of its tuple there (or 0), and of both in a run.
+ * Set the memory and the temporary space of a sort, given the number of entries
+ * and their bytes in memory, of the tuple there (or 0), and of both in a run.
  */
 static void
-forecast_sort(Forecast *forecast, const ForecastRequest *request,
+forecast_sort(Forecast *forecast, const ForecastRequest *request, double n,
 			  double entry_bytes, double tuple_bytes, double run_bytes)
 {
 	int			participants = request->workers + 1;
 	double		budget = Max((double) maintenance_work_mem * 1024,
 							 (double) participants * PTSORT_MIN_BUDGET);
 	double		part = tuple_bytes > 0 ? tuples_part : entries_part;
+	double		others = participants * reserve_bytes;
 	double		memory;
 
+	if (request->index != NULL && request->index->rd_rel->relam == GIN_AM_OID)
+		others += participants * gin_table_size(budget / participants);
+
 	/* the array of entries doubles when it is full */
-	memory = exp2(ceil(log2(Max(forecast->rows, 1)))) * entry_bytes +
-		forecast->rows * tuple_bytes + participants * reserve_bytes;
+	memory = exp2(ceil(log2(Max(n, 1)))) * entry_bytes + n * tuple_bytes +
+		others;
 	forecast->memory_bytes = Min(memory, budget);
-	if (request->workers > 0 || forecast->rows * (entry_bytes + tuple_bytes) >=
-		budget * part - reserve_bytes)
-		forecast->temp_bytes = forecast->rows * run_bytes +
-			participants * more_temp_bytes;
+	if (request->workers > 0 ||
+		n * (entry_bytes + tuple_bytes) >= budget * part - others)
+		forecast->temp_bytes = n * run_bytes + participants * more_temp_bytes;
 }
 
 /* The same, as the sample's sort shows it. */
 static void
 forecast_index_sort(Forecast *forecast, const ForecastRequest *request,
-					const Sample *sample, double tuple_bytes)
+					const Sample *sample, const IndexSize *size)
 {
 	const SortOrder *order = &sample->sort->order;
 	int			stride = Max(order->nwords, 1) + 1;
+	double		tuple_bytes = size->tuple_bytes;
+	double		n = size->tuples > 0 ? size->tuples : forecast->rows;
 
 	if (order->inline_image)
 		tuple_bytes = 0;
 	/* an entry and its scratch, see memsort.c */
-	forecast_sort(forecast, request, 2 * stride * sizeof(uint64),
+	forecast_sort(forecast, request, n, 2 * stride * sizeof(uint64),
 				  tuple_bytes, sample->run_bytes > 0 ?
-				  sample->run_bytes / Max(sample->entries, 1) :
+				  sample->run_bytes * sample_scale(sample) / Max(n, 1) :
 				  stride * sizeof(uint64) + tuple_bytes);	/* unpacked */
 }
 
@@ -179,20 +186,20 @@ factor_of(const Job *build, const Sample *sample)
 	job.rows = sample->entries;
 	job.run_bytes = sample->run_bytes;
 	job.participants = 1;
-	return sample_part * sample->rows_ms / 1000 /
-		(cost_scan(&job) + cost_sort(&job));
+	return sample->rows_ms * (job.key == JOB_EXTRACT ? 1 : sample_part) /
+		(1000 * (cost_scan(&job) + cost_sort(&job)));
 }
 
 /*
  * Returns the seconds of a build or copy.  Dividing a GiST index's tuples into
- * leaves takes 'split_ms', which participants share, as they do reading blocks
+ * leaves takes split_ms, which participants share, as they do reading blocks
  * from memory.
  */
 static double
 seconds_of(const Forecast *forecast, const ForecastRequest *request,
-		   const Sample *sample, double split_ms)
+		   const Sample *sample, const IndexSize *size)
 {
-	bool		is_split = request->index != NULL && split_ms > 0;
+	bool		is_split = request->index != NULL && size->split_ms > 0;
 	Form_pg_class table = request->heap->rd_rel;
 	Job			job = {
 		.copies = request->item->copies,
@@ -214,33 +221,38 @@ seconds_of(const Forecast *forecast, const ForecastRequest *request,
 	if (request->item->concurrent)
 		read_ms *= 2 - table->relallvisible / (double) Max(table->relpages, 1);
 	job.factor = factor_of(&job, sample);
-	return (read_ms + split_ms / job.participants) / 1000 + cost_scan(&job) +
-		cost_after_scan(&job) + cost_workers(request->workers);
+	return (read_ms + size->split_ms / job.participants) / 1000 +
+		cost_scan(&job) + cost_after_scan(&job) +
+		cost_workers(request->workers);
 }
 
 static void
 forecast_index(Forecast *forecast, const ForecastRequest *request)
 {
-	bool		is_gist = request->index->rd_rel->relam == GIST_AM_OID;
-	char	   *page = palloc(BLCKSZ);
+	Oid			relam = request->index->rd_rel->relam;
+	PGAlignedBlock page;
+	Size		most;
 	Sample		sample;
 	IndexSize	size;
 
 	sample_take(&sample, request->heap, request->index, request->limit_ms);
-	if (is_gist)
+	if (relam == GIN_AM_OID)
+		ginsize_forecast(&size, request->index, &sample);
+	else if (relam == GIST_AM_OID)
 		gistsize_forecast(&size, request->index, &sample);
 	else
 		btreesize_forecast(&size, request->heap, request->index, &sample);
 	forecast->rows = rint(sample.entries * sample_scale(&sample));
 	forecast->file_bytes = size.pages * BLCKSZ;
-	forecast_index_sort(forecast, request, &sample, size.tuple_bytes);
+	forecast_index_sort(forecast, request, &sample, &size);
 	forecast->wal_bytes = wal_of(request, size.pages, size.free_bytes);
-	forecast->seconds = seconds_of(forecast, request, &sample, size.split_ms);
-	_bt_pageinit(page, BLCKSZ);
-	if (!is_gist && size.largest > pt_bt_max_item_size(page))
+	forecast->seconds = seconds_of(forecast, request, &sample, &size);
+	_bt_pageinit(page.data, BLCKSZ);
+	most = relam == GIN_AM_OID ? GinMaxItemSize :
+		pt_bt_max_item_size(page.data);
+	if (relam != GIST_AM_OID && size.largest > most)
 		forecast->obstacle =
 			psprintf("an index row of %zu bytes is too large", size.largest);
-	pfree(page);
 	sort_end(sample.sort);
 }
 
@@ -250,6 +262,7 @@ forecast_copy(Forecast *forecast, const ForecastRequest *request)
 {
 	double		room = BLCKSZ - SizeOfPageHeaderData -
 		RelationGetTargetPageFreeSpace(request->heap, HEAP_DEFAULT_FILLFACTOR);
+	IndexSize	none = {0};
 	Sample		sample;
 	double		mean;
 	double		pages;
@@ -261,11 +274,11 @@ forecast_copy(Forecast *forecast, const ForecastRequest *request)
 	pages = ceil(forecast->rows * mean / Max(room - mean / 2, mean));
 	forecast->file_bytes = pages * BLCKSZ + size_of_toast(request->heap);
 	if (request->index != NULL)
-		forecast_sort(forecast, request, 4 * sizeof(uint64),
+		forecast_sort(forecast, request, forecast->rows, 4 * sizeof(uint64),
 					  mean + sizeof(HeapTupleData),
 					  mean + sizeof(HeapTupleData) + 2 * sizeof(uint64));
 	forecast->wal_bytes = wal_of(request, forecast->file_bytes / BLCKSZ, 0);
-	forecast->seconds = seconds_of(forecast, request, &sample, 0);
+	forecast->seconds = seconds_of(forecast, request, &sample, &none);
 }
 
 
@@ -282,6 +295,9 @@ plan_workers(const ForecastItem *item, Relation heap, Relation index)
 	int			by_cost = index == NULL ? 0 : planworkers_by_cost(heap, index);
 	BtBuildRequest request = {.workers = by_cost};
 
+	if (reason == NULL && !item->copies && index != NULL &&
+		index->rd_rel->relam == GIN_AM_OID)
+		reason = ambuild_gin_why_not(heap, index);
 	if (reason != NULL)
 	{
 		if (item->copies)
@@ -340,8 +356,9 @@ why_not(Relation index)
 {
 	if (index != NULL && index->rd_rel->relam == GIST_AM_OID)
 		return gistbuild_why_not(index);
-	return index != NULL && index->rd_rel->relam == BTREE_AM_OID ? NULL :
-		"not a btree or GiST index";
+	return index != NULL && (index->rd_rel->relam == BTREE_AM_OID ||
+							 index->rd_rel->relam == GIN_AM_OID) ? NULL :
+		"not a btree, GiST or GIN index";
 }
 
 static void

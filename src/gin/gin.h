@@ -38,15 +38,30 @@ extern IndexBuildResult *gin_build(Relation heap, Relation index,
  *
  * gincollect_begin makes an empty table in the sort's room, and puts its records
  * into the sort.  gincollect_row adds the keys of a row.
- * gincollect_end puts all records, frees the table, and returns the number of
- * entries: TIDs, counted for each key.
+ * gincollect_end puts all records, and frees the table.
  */
 typedef struct GinCollector GinCollector;
 
 extern GinCollector *gincollect_begin(PtSort *sort);
 extern void gincollect_row(GinCollector *collector, ItemPointer tid,
 						   Datum *values, bool *isnull);
-extern int64 gincollect_end(GinCollector *collector);
+extern void gincollect_end(GinCollector *collector);
+
+/*
+ * Bytes of an entry page that remain free for inserts, as in a btree.  (The
+ * server fills half of a page or, if memory is full several times, a bit more.)
+ */
+#define GIN_FREE_BYTES	(BLCKSZ / 10)
+
+/* Bytes of a segment in a posting tree: GinPostingListSegmentMaxSize */
+#define GIN_SEGMENT_SIZE	384
+
+/* gin_table_size returns the part of a participant's budget for its table. */
+static inline Size
+gin_table_size(int64 budget)
+{
+	return Min(Max(budget, PTSORT_MIN_BUDGET) / 4, 4 * 1024 * 1024);
+}
 
 
 /*
@@ -57,7 +72,7 @@ extern int64 gincollect_end(GinCollector *collector);
 typedef struct GinPart
 {
 	PageChunk	rest;			/* unused blocks */
-	int64		entries;		/* see gincollect_end */
+	int64		entries;		/* TIDs, counted for each key */
 	int64		keys;			/* leaf tuples */
 	int64		entry_pages;
 	int64		data_pages;		/* of posting trees */
@@ -83,20 +98,18 @@ typedef struct GinChain
 } GinChain;
 
 /*
- * GinPosting: the TIDs of one key, in ascending order.  'items' collects the
- * TIDs of a list; if they do not fit into a leaf tuple, they go to the leaves
- * of a posting tree.
+ * GinPosting: the TIDs of one key, in ascending order.  'items' collects them.
+ * If they do not fit into a leaf tuple, they move to the leaves of a posting
+ * tree, a segment (a GinPostingList) at a time.
  */
 typedef struct GinPosting
 {
-	uint64	   *items;
+	ItemPointer items;
 	int			nitems;
-	Size		list_size;		/* bytes of a GinPostingList of the items */
 	bool		is_tree;
 	GinChain	leaf;
-	Size		used;			/* bytes of the leaf's complete segments */
-	GinPostingList *segment;	/* being filled; NULL: none */
-	uint64		last;			/* last TID in the leaf */
+	Size		used;			/* bytes of the leaf; 0: not begun */
+	ItemPointerData last;		/* last TID in the leaf */
 	PostingItem *links;			/* to all complete leaves */
 	int			nlinks;
 	int			maxlinks;

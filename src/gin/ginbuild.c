@@ -13,10 +13,6 @@
 #include "utils/memutils.h"
 #include "write/buildreport.h"
 
-/* Part of a participant's budget for its table of keys, and the maximum */
-#define TABLE_PART		4
-#define MOST_TABLE		(4 * 1024 * 1024)
-
 /* GinBuild: a build, in one of its processes. */
 typedef struct GinBuild
 {
@@ -40,15 +36,14 @@ ginbuild_begin(Team *team, const PtSortOptions *options)
 	GinBuild   *self = (GinBuild *) team;
 	bool		puts = options->role == PTSORT_SERIAL ||
 		options->role == PTSORT_WORKER;
-	Size		room = Min(Max(options->budget, PTSORT_MIN_BUDGET) / TABLE_PART,
-						   MOST_TABLE);
 	PtSortOptions ours = *options;
 
 	if (team->is_leader && !self->started)
 		buildreport_start(&self->base, self->source, "");
 	self->started = true;
 	ours.expected_tuples = 0;	/* not the number of rows */
-	return variant_begin_gin(self->base.index, puts ? room : 0, &ours);
+	return variant_begin_gin(self->base.index, puts ?
+							 gin_table_size(options->budget) : 0, &ours);
 }
 
 /* IndexBuildCallback */
@@ -63,7 +58,6 @@ static void
 ginbuild_fill(Team *team)
 {
 	GinBuild   *self = (GinBuild *) team;
-	GinLoadShared *shared = team->shared;
 	HeapScanTarget target = {
 		.index = self->base.index,
 		.index_info = self->base.index_info,
@@ -72,7 +66,7 @@ ginbuild_fill(Team *team)
 
 	target.state = gincollect_begin(team->sort);
 	build_scan(&self->base, &target, 1);
-	shared->parts[team->participant].entries = gincollect_end(target.state);
+	gincollect_end(target.state);
 }
 
 static void

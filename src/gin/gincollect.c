@@ -17,9 +17,9 @@
  * The table is small enough for the processor's cache: a larger table would
  * find more repetitions of rare keys, but each would cost a cache miss.
  *
- * Rows come in the order of the pages, so a key's TIDs mostly ascend.  Within a
- * page, a row of a HOT chain comes late.  A difference of 0 then announces a
- * complete TID, and the list is sorted before it goes to the sort.
+ * Rows come in the order of the pages, so a key's TIDs mostly ascend.  But a row
+ * of a HOT chain comes late in its page: a TID that precedes the last one begins
+ * another record.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,7 +33,6 @@
 /* Sizes of a key's buffer, in bytes */
 static const uint8 buffer_sizes[] = {0, 8, 32, 120};
 
-#define MOST_BYTES		120		/* the largest of them */
 #define LARGEST_BUFFER	(lengthof(buffer_sizes) - 1)
 
 /* A row's longer keys go to the sort at once. */
@@ -41,6 +40,9 @@ static const uint8 buffer_sizes[] = {0, 8, 32, 120};
 
 /* Bytes of the table's memory for each slot; most keys need about twice that */
 #define BYTES_PER_SLOT	32
+
+/* Number of keys of a row whose slots the table looks up at the same time */
+#define KEYS_AHEAD		64
 
 /* Number of slots by which to prefetch keys before putting them */
 #define SLOTS_AHEAD		16
@@ -58,10 +60,9 @@ typedef struct CollectedKey
 	uint8		size;			/* of the buffer, index of buffer_sizes */
 	uint8		used;			/* bytes of the buffer */
 	uint8		ntids;
-	bool		ascending;
 	uint8		column;
 	GinNullCategory category;
-	char		unused[6];
+	char		unused[7];
 	char		key[FLEXIBLE_ARRAY_MEMBER];
 } CollectedKey;
 
@@ -88,8 +89,6 @@ struct GinCollector
 	char	   *arena;
 	uint32		used;			/* ARENA_UNITs */
 	uint32		size;			/* ARENA_UNITs */
-	uint32		free[LARGEST_BUFFER];	/* lists of unused buffers, by size */
-	int64		entries;
 };
 
 /* KeyBytes: a key as the operator class extracted it */
@@ -151,59 +150,6 @@ allocate(GinCollector *self, Size bytes)
 	return address;
 }
 
-static uint32
-allocate_buffer(GinCollector *self, int size)
-{
-	uint32		address = 0;
-
-	if (size < LARGEST_BUFFER)
-		address = self->free[size];
-	if (address == 0)
-		return allocate(self, buffer_sizes[size]);
-	self->free[size] = *(uint32 *) at(self, address);
-	return address;
-}
-
-static int
-compare_tids(const void *a, const void *b)
-{
-	uint64		left = *(const uint64 *) a;
-	uint64		right = *(const uint64 *) b;
-
-	return (left > right) - (left < right);
-}
-
-/*
- * Sort the key's TIDs and encode them again, in 'list'.  Returns the size.
- */
-static Size
-sort_list(GinCollector *self, CollectedKey *key, unsigned char *list)
-{
-	const unsigned char *from = at(self, key->buffer);
-	unsigned char *to = list;
-	uint64		tids[MOST_BYTES + 1] = {key->first};
-	int			n = 1;
-
-	for (int i = 1; i < key->ntids; i++)
-	{
-		uint64		difference = gintid_decode(&from);
-
-		tids[i] = difference == 0 ? gintid_decode(&from) :
-			tids[i - 1] + difference;
-	}
-	qsort(tids, key->ntids, sizeof(uint64), compare_tids);
-	for (int i = 1; i < key->ntids; i++)
-	{
-		if (tids[i] == tids[n - 1])
-			continue;
-		to = gintid_encode(to, tids[i] - tids[n - 1]);
-		tids[n++] = tids[i];
-	}
-	key->first = tids[0];
-	key->ntids = n;
-	return to - list;
-}
-
 /* Reserve a record; the caller copies the key and the list. */
 static GinRecord *
 begin_record(GinCollector *self, int column, GinNullCategory category,
@@ -226,24 +172,15 @@ begin_record(GinCollector *self, int column, GinNullCategory category,
 static void
 put_record(GinCollector *self, CollectedKey *key)
 {
-	unsigned char sorted[MOST_BYTES * GINTID_MOST];
-	const unsigned char *list = at(self, key->buffer);
-	Size		size = key->used;
-	GinRecord  *record;
+	GinRecord  *record = begin_record(self, key->column, key->category,
+									  key->key_size, key->first, key->ntids,
+									  key->used);
 
-	if (!key->ascending)
-	{
-		size = sort_list(self, key, sorted);
-		list = sorted;
-	}
-	record = begin_record(self, key->column, key->category, key->key_size,
-						  key->first, key->ntids, size);
 	memcpy(record->key, key->key, key->key_size);
-	memcpy(record->key + key->key_size, list, size);
+	memcpy(record->key + key->key_size, at(self, key->buffer), key->used);
 	variant_commit_gin(self->sort, record);
 	key->ntids = 0;
 	key->used = 0;
-	key->ascending = true;
 }
 
 /* Put all keys into the sort, and empty the table. */
@@ -263,7 +200,6 @@ put_all(GinCollector *self)
 			put_record(self, key);
 	}
 	memset(self->slots, 0, (self->mask + 1) * sizeof(Slot));
-	memset(self->free, 0, sizeof(self->free));
 	self->used = 1;
 	self->nkeys = 0;
 	CHECK_FOR_INTERRUPTS();
@@ -277,15 +213,10 @@ grow(GinCollector *self, CollectedKey *key)
 
 	if (key->size == LARGEST_BUFFER)
 		return false;
-	buffer = allocate_buffer(self, key->size + 1);
+	buffer = allocate(self, buffer_sizes[key->size + 1]);
 	if (buffer == 0)
 		return false;
 	memcpy(at(self, buffer), at(self, key->buffer), key->used);
-	if (key->size > 0)
-	{
-		*(uint32 *) at(self, key->buffer) = self->free[key->size];
-		self->free[key->size] = key->buffer;
-	}
 	key->buffer = buffer;
 	key->size++;
 	return true;
@@ -294,35 +225,26 @@ grow(GinCollector *self, CollectedKey *key)
 static void
 add_tid(GinCollector *self, CollectedKey *key, uint64 tid)
 {
-	unsigned char bytes[1 + GINTID_MOST];
-	unsigned char *end = bytes;
+	unsigned char bytes[GINTID_MOST];
+	Size		size = 0;
 
 	if (tid == key->last)
 		return;					/* the row has the key twice */
-	self->entries++;
 	if (key->ntids > 0 && tid > key->last)
-		end = gintid_encode(end, tid - key->last);
+		size = gintid_encode(bytes, tid - key->last) - bytes;
 	else if (key->ntids > 0)
-	{
-		*end++ = 0;
-		end = gintid_encode(end, tid);
-	}
-	while (key->used + (end - bytes) > buffer_sizes[key->size])
+		put_record(self, key);
+	while (key->used + size > buffer_sizes[key->size])
 	{
 		if (grow(self, key))
 			continue;
 		put_record(self, key);
-		end = bytes;
+		size = 0;
 	}
 	if (key->ntids == 0)
 		key->first = tid;
-	else
-	{
-		memcpy((char *) at(self, key->buffer) + key->used, bytes,
-			   end - bytes);
-		key->used += end - bytes;
-		key->ascending &= tid > key->last;
-	}
+	memcpy((char *) at(self, key->buffer) + key->used, bytes, size);
+	key->used += size;
 	key->last = tid;
 	key->ntids++;
 }
@@ -387,7 +309,6 @@ add_key(GinCollector *self, Slot *slot, const KeyBytes *bytes)
 	key->key_size = key_size;
 	key->column = bytes->column;
 	key->category = bytes->category;
-	key->ascending = true;
 	copy_key(key->key, bytes);
 	slot->hash = bytes->hash;
 	slot->address = address;
@@ -403,7 +324,6 @@ put_long_key(GinCollector *self, const KeyBytes *bytes, uint64 tid)
 
 	copy_key(record->key, bytes);
 	variant_commit_gin(self->sort, record);
-	self->entries++;
 }
 
 static void
@@ -477,30 +397,16 @@ collect_placeholder(GinCollector *self, int column, GinNullCategory category,
 }
 
 /*
- * Extract and collect the keys of an item, as ginExtractEntries() does; but
- * that function also sorts them, by comparisons.
+ * Collect at most KEYS_AHEAD keys.  Find all slots before reading the first, so
+ * that the cache misses overlap.
  */
 static void
-collect_item(GinCollector *self, int column, Datum item, uint64 tid)
+collect_values(GinCollector *self, int column, int n, const Datum *values,
+			   const bool *nulls, uint64 tid)
 {
-	GinState   *gin = self->gin;
-	Form_pg_attribute att = TupleDescAttr(gin->origTupdesc, column - 1);
-	int32		n = 0;
-	bool	   *nulls = NULL;
-	Datum	   *values = (Datum *)
-		DatumGetPointer(FunctionCall3Coll(&gin->extractValueFn[column - 1],
-										  gin->supportCollation[column - 1],
-										  item, PointerGetDatum(&n),
-										  PointerGetDatum(&nulls)));
-	KeyBytes   *keys;
+	Form_pg_attribute att = TupleDescAttr(self->gin->origTupdesc, column - 1);
+	KeyBytes	keys[KEYS_AHEAD];
 
-	if (values == NULL || n <= 0)
-	{
-		collect_placeholder(self, column, GIN_CAT_EMPTY_ITEM, tid);
-		return;
-	}
-	/* find all slots before reading the first: the cache misses overlap */
-	keys = palloc_extended(n * sizeof(KeyBytes), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
 		KeyBytes   *key = &keys[i];
@@ -521,6 +427,32 @@ collect_item(GinCollector *self, int column, Datum item, uint64 tid)
 		collect(self, &keys[i], tid);
 }
 
+/*
+ * Extract and collect the keys of an item, as ginExtractEntries() does; but
+ * that function also sorts them, by comparisons.
+ */
+static void
+collect_item(GinCollector *self, int column, Datum item, uint64 tid)
+{
+	GinState   *gin = self->gin;
+	int32		n = 0;
+	bool	   *nulls = NULL;
+	Datum	   *values = (Datum *)
+		DatumGetPointer(FunctionCall3Coll(&gin->extractValueFn[column - 1],
+										  gin->supportCollation[column - 1],
+										  item, PointerGetDatum(&n),
+										  PointerGetDatum(&nulls)));
+
+	if (values == NULL || n <= 0)
+	{
+		collect_placeholder(self, column, GIN_CAT_EMPTY_ITEM, tid);
+		return;
+	}
+	for (int i = 0; i < n; i += KEYS_AHEAD)
+		collect_values(self, column, Min(n - i, KEYS_AHEAD), values + i,
+					   nulls != NULL ? nulls + i : NULL, tid);
+}
+
 void
 gincollect_row(GinCollector *self, ItemPointer tid, Datum *values,
 			   bool *isnull)
@@ -539,14 +471,11 @@ gincollect_row(GinCollector *self, ItemPointer tid, Datum *values,
 	MemoryContextReset(self->row);
 }
 
-int64
+void
 gincollect_end(GinCollector *self)
 {
-	int64		entries = self->entries;
-
 	fault_point("gincollect: end");
 	put_all(self);
 	variant_gin_end_room(self->sort);
 	MemoryContextDelete(self->context);
-	return entries;
 }

@@ -184,6 +184,7 @@ hand_over(GinLoad *load)
 							  &posting->leaf.block, sizeof(BlockNumber));
 	n = ginposting_tids(posting, &tids);
 	append_tids(load, tids, n);
+	load->part.entries -= n;	/* the leader counts them */
 	append_tids(load, load->pending, load->npending);
 	if (posting->leaf.page != NULL)
 		pagewrite_release_buffer(&load->writer, posting->leaf.page);
@@ -262,6 +263,7 @@ postpone_pending(GinLoad *load)
 {
 	MemoryContext old = MemoryContextSwitchTo(load->cxt);
 
+	load->part.entries += load->npending;
 	if (load->npending > 0)
 		load->late = lappend(load->late,
 							 make_record(load, load->pending,
@@ -301,7 +303,7 @@ take_list(GinLoad *load, int slice)
 
 	fault_point("ginload: open list");
 	list = slicelist_open(load->fileset, slice, false);
-	while ((kind = slicelist_next_item(list, &data)) != 0)
+	while ((kind = slicelist_next(list, &data)) != 0)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (kind == ITEM_RECORD)
@@ -477,14 +479,22 @@ write_metapage(GinLoad *load, const GinStatsData *stats)
 	pagewrite_page(&load->writer, page, GIN_METAPAGE_BLKNO);
 }
 
-/* Insert the TIDs that were pending between slices. */
+/*
+ * Insert the TIDs that were pending between slices.  No page is free for reuse
+ * yet, so posting trees that grow take blocks at the end of the file.
+ */
 static void
-insert_late(GinLoad *load, GinStatsData *stats)
+insert_late(GinLoad *load)
 {
-	BlockNumber before = RelationGetNumberOfBlocks(load->index);
+	PageWriter *writer = &load->writer;
+	BlockNumber before;
 	ListCell   *lc;
 
+	if (load->late == NIL)
+		return;
 	fault_point("ginload: late TIDs");
+	pagewrite_flush(writer);
+	before = RelationGetNumberOfBlocks(load->index);
 	foreach(lc, load->late)
 	{
 		const GinRecord *record = lfirst(lc);
@@ -503,10 +513,9 @@ insert_late(GinLoad *load, GinStatsData *stats)
 					   record->category, items, record->ntids, NULL);
 		pfree(items);
 	}
-	/* only posting trees can have grown */
-	stats->nTotalPages = RelationGetNumberOfBlocks(load->index);
-	stats->nDataPages += stats->nTotalPages - before;
-	ginUpdateStats(load->index, stats, false);
+	writer->eof = RelationGetNumberOfBlocks(load->index);
+	pg_atomic_write_u64(&writer->shared->nblocks, writer->eof);
+	load->part.data_pages += writer->eof - before;
 }
 
 /* Take over the blocks that other participants left, and read the lists. */
@@ -540,6 +549,7 @@ ginload_finish(GinLoad *load)
 		take_lists(load);
 	end_key(load, true);
 	gin_write_root(load);
+	insert_late(load);
 	pagewrite_retire_spare(writer, make_deleted);
 	stats = add_up(load);
 	write_metapage(load, &stats);
@@ -547,8 +557,6 @@ ginload_finish(GinLoad *load)
 	pt_log_part("stitch", start);
 	INSTR_TIME_SET_CURRENT(start);
 	pagewrite_sync(writer);
-	if (load->late != NIL)
-		insert_late(load, &stats);
 	pt_log_part("sync", start);
 	MemoryContextSwitchTo(old);
 	return ginload_end(load);

@@ -12,10 +12,10 @@
 #include "utils/memutils.h"
 
 /*
- * Bytes of an entry page that remain free for inserts, as in a btree.  (The
- * server fills half of a page or, if memory is full several times, a bit more.)
+ * Each page gets as many tuples as fit if all are as large as possible; else,
+ * pages of large tuples would have one less than the server's (GinMaxItemSize).
  */
-#define FREE_BYTES			(BLCKSZ / 10)
+#define LEAST_TUPLES	3
 
 /*
  * Tell the writer how many blocks all participants will still take.  Blocks
@@ -127,13 +127,15 @@ void
 gin_level_add(GinLoad *load, GinLevel *level, IndexTuple tuple)
 {
 	Size		size = IndexTupleSize(tuple);
+	Page		page = level->chain.page;
 
-	if (level->chain.page != NULL && PageGetFreeSpace(level->chain.page) <
-		MAXALIGN(size) + sizeof(ItemIdData) + FREE_BYTES)
+	/* PageGetFreeSpace() leaves room for a line pointer */
+	if (page != NULL && PageGetFreeSpace(page) < MAXALIGN(size) +
+		(PageGetMaxOffsetNumber(page) < LEAST_TUPLES ? 0 : GIN_FREE_BYTES))
 		gin_level_end_page(load, level, gin_new_block(load));
 	if (level->chain.page == NULL)
 		gin_begin_page(load, &level->chain, level->is_leaf ? GIN_LEAF : 0);
-	if (PageAddItem(level->chain.page, (Item) tuple, size,
+	if (PageAddItem(level->chain.page, (char *) tuple, size,
 					InvalidOffsetNumber, false, false) == InvalidOffsetNumber)
 		elog(ERROR, "failed to add item to index page in \"%s\"",
 			 RelationGetRelationName(load->index));

@@ -6,7 +6,7 @@
  * The rules are those of buildFreshLeafTuple() (gininsert.c): a list, if the
  * leaf tuple with the compressed list is not too large, else a tree.  The
  * leaves of a tree are full, as those that the server fills in a build, in
- * segments of at most SEGMENT_SIZE bytes (GinPostingListSegmentMaxSize in
+ * segments of at most GIN_SEGMENT_SIZE bytes (GinPostingListSegmentMaxSize in
  * gindatapage.c).
  *
  *-------------------------------------------------------------------------
@@ -17,8 +17,9 @@
 #include "gin/gin.h"
 #include "utils/memutils.h"
 
-#define SEGMENT_SIZE	384
-#define SEGMENT_HEADER	offsetof(GinPostingList, bytes)
+
+/* No list with more items fits into a tuple. */
+#define MOST_ITEMS		GinMaxItemSize
 
 /* Number of links in a page above the leaves */
 #define LINKS_PER_PAGE	(GinDataPageMaxDataSize / sizeof(PostingItem))
@@ -27,7 +28,7 @@ void
 ginposting_init(GinPosting *posting)
 {
 	memset(posting, 0, sizeof(GinPosting));
-	posting->items = palloc(GinMaxItemSize * sizeof(uint64));
+	posting->items = palloc(MOST_ITEMS * sizeof(ItemPointerData));
 	posting->maxlinks = LINKS_PER_PAGE;
 	posting->links = palloc(posting->maxlinks * sizeof(PostingItem));
 	ginposting_reset(posting);
@@ -37,10 +38,9 @@ void
 ginposting_reset(GinPosting *posting)
 {
 	posting->nitems = 0;
-	posting->list_size = SEGMENT_HEADER;
 	posting->is_tree = false;
 	posting->leaf.block = InvalidBlockNumber;
-	posting->segment = NULL;
+	posting->used = 0;
 	posting->nlinks = 0;
 }
 
@@ -61,20 +61,6 @@ add_link(GinPosting *posting, BlockNumber block, const ItemPointerData *bound)
 	link->key = *bound;
 }
 
-/* Complete the segment. */
-static void
-end_segment(GinPosting *posting)
-{
-	GinPostingList *segment = posting->segment;
-
-	if (segment == NULL)
-		return;
-	if (segment->nbytes % sizeof(uint16) != 0)
-		segment->bytes[segment->nbytes] = 0;
-	posting->used += SizeOfGinPostingList(segment);
-	posting->segment = NULL;
-}
-
 /*
  * Complete the leaf.  The rightmost leaf has no bound, and neither has the link
  * to it.
@@ -85,99 +71,65 @@ end_leaf(GinLoad *load, GinPosting *posting, BlockNumber next)
 	Page		page = posting->leaf.page;
 	ItemPointerData bound = {{0, 0}, 0};
 
-	end_segment(posting);
 	if (next != InvalidBlockNumber)
-		gintid_get(posting->last, &bound);
+		bound = posting->last;
 	*GinDataPageGetRightBound(page) = bound;
 	GinDataPageSetDataSize(page, posting->used);
 	load->part.data_pages++;
+	posting->used = 0;
 	add_link(posting, gin_end_page(load, &posting->leaf, next), &bound);
 }
 
+/*
+ * Move items to leaves of the tree: all, or as many as certainly fill their
+ * segments.
+ */
 static void
-begin_leaf(GinLoad *load, GinPosting *posting)
+move_to_tree(GinLoad *load, GinPosting *posting, bool all)
 {
-	gin_begin_page(load, &posting->leaf,
-				   GIN_DATA | GIN_LEAF | GIN_COMPRESSED);
-	posting->used = 0;
-}
+	int			done = 0;
 
-/* Add the TID to the segment; returns false if the segment is full. */
-static bool
-extend_segment(GinPosting *posting, uint64 tid)
-{
-	unsigned char bytes[GINTID_MOST];
-	GinPostingList *segment = posting->segment;
-	Size		room = Min(SEGMENT_SIZE,
-						   GinDataPageMaxDataSize - posting->used);
-	Size		size = gintid_encode(bytes, tid - posting->last) - bytes;
-
-	if (SEGMENT_HEADER + SHORTALIGN(segment->nbytes + size) > room)
-		return false;
-	memcpy(segment->bytes + segment->nbytes, bytes, size);
-	segment->nbytes += size;
-	return true;
-}
-
-static void
-add_to_tree(GinLoad *load, GinPosting *posting, uint64 tid)
-{
-	if (posting->segment != NULL && extend_segment(posting, tid))
-	{
-		posting->last = tid;
-		return;
-	}
-	end_segment(posting);
-	if (posting->leaf.page != NULL &&
-		posting->used + SEGMENT_HEADER > GinDataPageMaxDataSize)
-		end_leaf(load, posting, gin_new_block(load));
-	if (posting->leaf.page == NULL)
-		begin_leaf(load, posting);
-	posting->segment = (GinPostingList *)
-		((char *) GinDataLeafPageGetPostingList(posting->leaf.page) +
-		 posting->used);
-	gintid_get(tid, &posting->segment->first);
-	posting->segment->nbytes = 0;
-	posting->last = tid;
-}
-
-static void
-make_tree(GinLoad *load, GinPosting *posting)
-{
-	if (posting->is_tree)
-		return;
 	posting->is_tree = true;
-	for (int i = 0; i < posting->nitems; i++)
-		add_to_tree(load, posting, posting->items[i]);
-	posting->nitems = 0;
+	while (posting->nitems - done >= (all ? 1 : GIN_SEGMENT_SIZE))
+	{
+		int			n;
+		GinPostingList *segment =
+			ginCompressPostingList(posting->items + done,
+								   posting->nitems - done, GIN_SEGMENT_SIZE,
+								   &n);
+		Size		size = SizeOfGinPostingList(segment);
+
+		if (posting->used + size > GinDataPageMaxDataSize)
+			end_leaf(load, posting, gin_new_block(load));
+		if (posting->used == 0)
+			gin_begin_page(load, &posting->leaf,
+						   GIN_DATA | GIN_LEAF | GIN_COMPRESSED);
+		memcpy((char *) GinDataLeafPageGetPostingList(posting->leaf.page) +
+			   posting->used, segment, size);
+		posting->used += size;
+		done += n;
+		posting->last = posting->items[done - 1];
+		pfree(segment);
+	}
+	posting->nitems -= done;
+	memmove(posting->items, posting->items + done,
+			posting->nitems * sizeof(ItemPointerData));
 }
 
 void
 ginposting_add(GinLoad *load, GinPosting *posting, uint64 tid)
 {
-	unsigned char bytes[GINTID_MOST];
-
-	if (!posting->is_tree)
-	{
-		if (posting->nitems > 0)
-			posting->list_size += gintid_encode(bytes, tid -
-												posting->items[posting->nitems - 1]) -
-				bytes;
-		if (posting->list_size < GinMaxItemSize - sizeof(IndexTupleData))
-		{
-			posting->items[posting->nitems++] = tid;
-			return;
-		}
-		make_tree(load, posting);
-	}
-	add_to_tree(load, posting, tid);
+	load->part.entries++;
+	if (posting->nitems == MOST_ITEMS)
+		move_to_tree(load, posting, false);
+	gintid_get(tid, &posting->items[posting->nitems++]);
 }
 
 void
 ginposting_adopt(GinLoad *load, GinPosting *posting, const PostingItem *link)
 {
-	make_tree(load, posting);
-	if (posting->leaf.page != NULL)
+	move_to_tree(load, posting, true);
+	if (posting->used > 0)
 		end_leaf(load, posting, PostingItemGetBlockNumber(link));
 	else
 		gin_check_block(load, &posting->leaf);
@@ -188,27 +140,17 @@ ginposting_adopt(GinLoad *load, GinPosting *posting, const PostingItem *link)
 int
 ginposting_tids(const GinPosting *posting, uint64 **tids)
 {
-	Page		page = posting->leaf.page;
-	Size		size = posting->used;
-	ItemPointer items;
-	int			n;
+	ItemPointer items = NULL;
+	int			n = 0;
 
-	if (!posting->is_tree)
-	{
-		*tids = posting->items;
-		return posting->nitems;
-	}
-	if (page == NULL)
-		return 0;
-	if (posting->segment != NULL)
-		size += SizeOfGinPostingList(posting->segment);
-	items = ginPostingListDecodeAllSegments(GinDataLeafPageGetPostingList(page),
-											size, &n);
-	*tids = palloc(n * sizeof(uint64));
-	for (int i = 0; i < n; i++)
-		(*tids)[i] = gintid_of(&items[i]);
-	pfree(items);
-	return n;
+	if (posting->used > 0)
+		items = ginPostingListDecodeAllSegments
+			(GinDataLeafPageGetPostingList(posting->leaf.page), posting->used,
+			 &n);
+	*tids = palloc((n + posting->nitems) * sizeof(uint64));
+	for (int i = 0; i < n + posting->nitems; i++)
+		(*tids)[i] = gintid_of(i < n ? &items[i] : &posting->items[i - n]);
+	return n + posting->nitems;
 }
 
 /*
@@ -261,18 +203,15 @@ static IndexTuple
 list_tuple(GinLoad *load, const GinPosting *posting, const GinRecord *key,
 		   Datum value)
 {
-	GinPostingList *list = palloc(SHORTALIGN(posting->list_size));
-	unsigned char *end = list->bytes;
+	int			n;
+	GinPostingList *list =
+		ginCompressPostingList(posting->items, posting->nitems,
+							   GinMaxItemSize, &n);
 
-	gintid_get(posting->items[0], &list->first);
-	for (int i = 1; i < posting->nitems; i++)
-		end = gintid_encode(end, posting->items[i] - posting->items[i - 1]);
-	list->nbytes = end - list->bytes;
-	if (list->nbytes % sizeof(uint16) != 0)
-		*end = 0;
+	if (n < posting->nitems)
+		return NULL;
 	return GinFormTuple(load->gin, key->column, value, key->category,
-						(Pointer) list, SizeOfGinPostingList(list),
-						posting->nitems, false);
+						(Pointer) list, SizeOfGinPostingList(list), n, false);
 }
 
 IndexTuple
@@ -291,7 +230,7 @@ ginposting_tuple(GinLoad *load, GinPosting *posting, const GinRecord *key)
 		/* raise the server's error before writing a tree */
 		tuple = GinFormTuple(load->gin, key->column, value, key->category,
 							 NULL, 0, 0, true);
-		make_tree(load, posting);
+		move_to_tree(load, posting, true);
 		root = write_tree(load, posting);
 		GinSetPostingTree(tuple, root);
 	}

@@ -417,12 +417,12 @@ is_downlink(IndexTuple tuple)
 static void
 list_add(GistLoad *load, int slice)
 {
-	IndexTuple	tuple = palloc(INDEX_SIZE_MASK + 1);
 	SliceList  *list;
+	void	   *tuple;
 
 	fault_point("gistload: open list");
 	list = slicelist_open(load->fileset, slice, false);
-	while (slicelist_next(list, tuple))
+	while (slicelist_next(list, &tuple) != 0)
 	{
 		if (!is_downlink(tuple))
 			level_add(load, load->leaf, tuple);
@@ -435,7 +435,6 @@ list_add(GistLoad *load, int slice)
 		MemoryContextReset(load->gist->tempCxt);
 	}
 	slicelist_close(list);
-	pfree(tuple);
 }
 
 

@@ -32,6 +32,7 @@ typedef struct Job
 	bool		logged;			/* the new relation needs WAL */
 	double		blocks;			/* of the table; 0: there is no scan */
 	double		rows;			/* at first, the planner's estimate */
+	double		row_entries;	/* GIN: entries of a row; 0: one */
 	double		row_bytes;		/* of a row of the new relation */
 	double		long_bytes;		/* of a row's long values, to compress */
 	double		run_bytes;		/* of all runs; 0: the sort is in memory */

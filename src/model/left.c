@@ -81,13 +81,16 @@ processing_time(const WorkState *state)
 	return Max(scan - reading, scan / 10);
 }
 
-/* Returns the number of rows: known, counted so far, or the planner's. */
+/*
+ * Returns the number of rows: known, counted so far, or the planner's.  GIN
+ * builds sort records instead.
+ */
 static double
 expected_rows(const Model *model)
 {
 	const WorkState *state = model->state;
 
-	if (state->total > 0)
+	if (state->total > 0 && model->job.key != JOB_EXTRACT)
 		return state->total;
 	if (model->scanned > 0 && state->counts[WORK_ROWS] > 0)
 		return state->counts[WORK_ROWS] / model->scanned;

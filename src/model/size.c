@@ -131,6 +131,20 @@ long_bytes(Relation table, Relation index)
 	return bytes;
 }
 
+/* GIN: bytes of a row for each entry, of the index for each, and of runs */
+static const double key_bytes = 7;
+static const double entry_bytes = 6;
+static const double runs_part = 3;
+
+/* Estimates how many entries of a GIN index a row has. */
+static double
+entries_of_row(Relation table, Relation index)
+{
+	double		bytes = index_row_bytes(table, index, 1, 0);
+
+	return Max((bytes - sizeof(IndexTupleData)) / key_bytes, 1);
+}
+
 void
 size_job(Job *job, bool copies, Relation table, Relation index)
 {
@@ -140,7 +154,10 @@ size_job(Job *job, bool copies, Relation table, Relation index)
 	job->logged = RelationNeedsWAL(index);
 	job->blocks = RelationGetNumberOfBlocks(table);
 	job->rows = expected_rows(table);
+	if (job->key == JOB_EXTRACT)
+		job->row_entries = entries_of_row(table, index);
 	job->row_bytes = copies ? job->blocks * BLCKSZ / Max(job->rows, 1) :
+		job->key == JOB_EXTRACT ? job->row_entries * entry_bytes :
 		index_row_bytes(table, index,
 						rows_per_key(table, index, job->rows), 0);
 	job->long_bytes = long_bytes(table, index);
@@ -170,5 +187,9 @@ size_of_runs(bool copies, Relation table, Relation index)
 
 	if (copies)
 		return bytes + rows * (sizeof(HeapTupleData) + 2 * sizeof(uint64));
-	return Min(bytes, rows * index_row_bytes(table, index, 1, BLCKSZ));
+	bytes = Min(bytes, rows * index_row_bytes(table, index, 1, BLCKSZ));
+	if (index->rd_rel->relam == GIN_AM_OID) /* the table may have long values */
+		bytes = runs_part *
+			Max(bytes, rows * index_row_bytes(table, index, 1, 0));
+	return bytes;
 }

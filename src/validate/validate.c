@@ -122,9 +122,10 @@ validate_plan(Validation *self, Marks *marks)
 		plan_blocks(self, marks, block,
 					Min(self->table_pages, block + MAP_BLOCKS));
 	}
-	/* two records of a word for each row */
+	/* two records of a word for each row; GIN has more */
 	self->job.validates = true;
 	self->job.key = JOB_FIXED;
+	self->job.row_entries = 0;
 	self->job.rows *= 2.0 * self->pages_to_compare / Max(self->table_pages, 1);
 	self->job.row_bytes = self->job.long_bytes = 0;
 	self->job.blocks = self->pages_to_read;

@@ -200,6 +200,7 @@ variant_gin_room(PtSort *sort, Size *size)
 void
 variant_gin_end_room(PtSort *sort)
 {
+	sort_note_memory(sort);
 	pfree(variant_gin_order_of(sort)->room);
 }
 

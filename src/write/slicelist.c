@@ -106,7 +106,7 @@ slicelist_end(SliceList *list)
 }
 
 uint32
-slicelist_next_item(SliceList *list, void **data)
+slicelist_next(SliceList *list, void **data)
 {
 	ItemHead	head;
 
@@ -125,17 +125,6 @@ slicelist_next_item(SliceList *list, void **data)
 	transfer(list, list->item, head.size);
 	*data = list->item;
 	return head.kind;
-}
-
-bool
-slicelist_next(SliceList *list, IndexTuple downlink)
-{
-	void	   *data;
-
-	if (slicelist_next_item(list, &data) == 0)
-		return false;
-	memcpy(downlink, data, IndexTupleSize((IndexTuple) data));
-	return true;
 }
 
 void

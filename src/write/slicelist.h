@@ -36,13 +36,10 @@ extern void slicelist_append_item(SliceList *list, uint32 kind,
 extern void slicelist_end(SliceList *list);
 
 /*
- * slicelist_next_item returns the kind of the next item, or 0 at the end of the
- * list.  *data becomes a MAXALIGNed copy, which is valid until the next call.
- * slicelist_next copies the next item, a tuple, to 'downlink', which has room
- * for any tuple, or returns false at the end of the list.
+ * slicelist_next returns the kind of the next item (1: a tuple), or 0 at the end
+ * of the list.  *data becomes a MAXALIGNed copy, valid until the next call.
  */
-extern uint32 slicelist_next_item(SliceList *list, void **data);
-extern bool slicelist_next(SliceList *list, IndexTuple downlink);
+extern uint32 slicelist_next(SliceList *list, void **data);
 extern void slicelist_close(SliceList *list);
 
 #endif							/* PTSORT_SLICELIST_H */
