@@ -36,8 +36,8 @@ extern IndexBuildResult *gin_build(Relation heap, Relation index,
 /*
  * gincollect.c
  *
- * gincollect_begin makes an empty table in the sort's room, and puts its records
- * into the sort.  gincollect_row adds the keys of a row.
+ * gincollect_begin makes an empty table in the sort's room, and puts its
+ * records into the sort.  gincollect_row adds the keys of a row.
  * gincollect_end puts all records, and frees the table.
  */
 typedef struct GinCollector GinCollector;

@@ -17,9 +17,9 @@
  * The table is small enough for the processor's cache: a larger table would
  * find more repetitions of rare keys, but each would cost a cache miss.
  *
- * Rows come in the order of the pages, so a key's TIDs mostly ascend.  But a row
- * of a HOT chain comes late in its page: a TID that precedes the last one begins
- * another record.
+ * Rows come in the order of the pages, so a key's TIDs mostly ascend.  But a
+ * row of a HOT chain comes late in its page: a TID that precedes the last one
+ * begins another record.
  *
  *-------------------------------------------------------------------------
  */

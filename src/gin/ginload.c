@@ -396,7 +396,8 @@ append_rest(GinLoad *load)
 	{
 		ItemId		id = PageGetItemId(chain->page, n);
 
-		slicelist_append_item(load->list, ITEM_TUPLE, PageGetItem(chain->page, id),
+		slicelist_append_item(load->list, ITEM_TUPLE,
+							  PageGetItem(chain->page, id),
 							  ItemIdGetLength(id));
 	}
 	pagewrite_release_buffer(&load->writer, chain->page);

@@ -36,8 +36,8 @@ extern void slicelist_append_item(SliceList *list, uint32 kind,
 extern void slicelist_end(SliceList *list);
 
 /*
- * slicelist_next returns the kind of the next item (1: a tuple), or 0 at the end
- * of the list.  *data becomes a MAXALIGNed copy, valid until the next call.
+ * slicelist_next returns the kind of the next item (1: a tuple), or 0 at the
+ * end of the list.  *data becomes a MAXALIGNed copy, valid until the next call.
  */
 extern uint32 slicelist_next(SliceList *list, void **data);
 extern void slicelist_close(SliceList *list);
