@@ -105,6 +105,9 @@ foreach my $kind (sort keys %step)
 	walk('gist in memory', 'leader', $kind, $step / 2);
 	walk('gist', 'leader', $kind, $step);
 	walk('gist', 'worker', $kind, $step);
+	walk('gin in memory', 'leader', $kind, $step / 2);
+	walk('gin', 'leader', $kind, $step);
+	walk('gin', 'worker', $kind, $step);
 	walk('text', 'leader', $kind, $step);
 	walk('text', 'worker', $kind, $step);
 	walk('exact', 'leader', $kind, $step);

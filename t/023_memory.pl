@@ -103,6 +103,15 @@ foreach my $case ([ 1, 0 ], [ 1, 3 ], [ 2, 1 ], [ 16, 0 ])
 	check_build('number, url, random', @$case, undef);
 }
 
+
+# GIN: the table of keys is part of the budget.  Many keys that are in one or two
+# rows each, and few keys that are in many rows
+foreach my $case ([ 1, 0 ], [ 2, 1 ], [ 8, 3 ], [ 16, 0 ], [ 64, 1 ])
+{
+	check_build("($_)", @$case, undef, 't USING gin')
+	  foreach ('ARRAY[random, url, random || 1]', 'ARRAY[left(random, 1), left(url, 2)]');
+}
+
 # Long strings after many short strings: a participant keeps its scratch memory
 # for entries from run to run, and uses less of this memory for fewer entries.
 # (The planner expects so many rows that each run fills the memory.)

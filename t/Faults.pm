@@ -57,6 +57,7 @@ CREATE TABLE t (id int, word text COLLATE "en_US.utf8");
 INSERT INTO t SELECT i, md5(i::text) FROM generate_series(1, 3000) i;
 CREATE TABLE dead AS SELECT * FROM t;
 CREATE TABLE tiny AS SELECT * FROM t WHERE id <= 250;
+CREATE TABLE many AS SELECT i AS id, 'one'::text AS word FROM generate_series(1, 150000) i;
 CREATE TABLE digest AS SELECT count(*), sum(hashtext(word)) AS words, sum(hashint4(id)) AS ids FROM t;
 
 CREATE FUNCTION same_as_before(name regclass) RETURNS bool LANGUAGE plpgsql AS $$
@@ -65,6 +66,9 @@ DECLARE
 BEGIN
 	IF name = 'tiny'::regclass THEN
 		RETURN (SELECT count(*) = 250 AND sum(hashtext(word)) = (SELECT sum(hashtext(md5(i::text))) FROM generate_series(1, 250) i) FROM tiny);
+	END IF;
+	IF name = 'many'::regclass THEN
+		RETURN (SELECT count(*) = 150000 AND sum(id::bigint) = 150000 * 150001::bigint / 2 AND min(word) = max(word) FROM many);
 	END IF;
 	EXECUTE format('SELECT count(*) = (SELECT count FROM digest) AND sum(hashtext(word)) = (SELECT words FROM digest)
 		AND sum(hashint4(id)) = (SELECT ids FROM digest) FROM %s', name) INTO same;
@@ -76,6 +80,7 @@ CREATE FUNCTION sound(name text) RETURNS text LANGUAGE plpgsql
 DECLARE
 	index oid := to_regclass(name);
 	heap regclass;
+	method name;
 BEGIN
 	IF index IS NULL THEN
 		RETURN 'none';
@@ -84,8 +89,11 @@ BEGIN
 	IF NOT FOUND THEN
 		RETURN 'invalid';
 	END IF;
-	IF (SELECT amname = 'gist' FROM pg_class JOIN pg_am a ON relam = a.oid WHERE pg_class.oid = index) THEN
+	SELECT amname INTO method FROM pg_class JOIN pg_am a ON relam = a.oid WHERE pg_class.oid = index;
+	IF method = 'gist' THEN
 		PERFORM gist_check(index, tight => true);
+	ELSIF method = 'gin' THEN
+		PERFORM gin_check(index, tight => true, heap => true);
 	ELSE
 		PERFORM bt_index_parent_check(index, true, true);
 	END IF;
@@ -137,7 +145,7 @@ CREATE FUNCTION pinned() RETURNS bool LANGUAGE plpgsql AS $$
 BEGIN
 	FOR attempt IN 1..50 LOOP
 		PERFORM FROM pg_buffercache b JOIN pg_class c ON pg_relation_filenode(c.oid) = b.relfilenode
-			WHERE c.oid >= 16384 AND c.relname IN ('t', 'dead', 'tiny', 'i') AND pinning_backends > 0;
+			WHERE c.oid >= 16384 AND c.relname IN ('t', 'dead', 'tiny', 'many', 'i') AND pinning_backends > 0;
 		IF NOT FOUND THEN
 			RETURN false;
 		END IF;
@@ -320,6 +328,7 @@ sub configurations
 	my $runs = 'SET ptsort_test.spill_entries = 500';
 	my $serial = 'SET ptsort.parallel_workers = 0';
 	my $point = 'point(id % 50, hashint4(id))';
+	my $array = '(ARRAY[word, left(word, 1), NULL])';
 	return (
 		{ name => 'text', setup => $runs, create => 'CREATE INDEX i ON t (word) TABLESPACE space', roles => $both },
 		{ name => 'exact', setup => $runs, create => 'CREATE INDEX i ON t (id) TABLESPACE space', roles => $both },
@@ -351,6 +360,14 @@ CREATE INDEX CONCURRENTLY i ON t (word, id) TABLESPACE space} },
 		{ name => 'gist', setup => $runs, create => "CREATE INDEX i ON t USING gist ($point) TABLESPACE space", roles => $both },
 		{ name => 'gist in memory', setup => $serial,
 			create => "CREATE INDEX i ON t USING gist ($point) INCLUDE (word) TABLESPACE space", roles => { leader => 'any' } },
+		# one key has many TIDs
+		{ name => 'gin', setup => "$runs; SET ptsort_test.slices = 6", roles => $both,
+			create => "CREATE INDEX i ON t USING gin ($array) TABLESPACE space" },
+		{ name => 'gin in memory', setup => $serial, create => "CREATE INDEX i ON t USING gin ($array, $array) TABLESPACE space",
+			roles => { leader => 'any' } },
+		# the key has several leaves of its posting tree in each slice
+		{ name => 'gin with a frequent key', setup => "$runs; SET ptsort_test.slices = 3", points => qr/late TIDs/,
+			create => 'CREATE INDEX i ON many USING gin ((ARRAY[word])) TABLESPACE space', roles => { leader => 'leader' } },
 		{ name => 'serial', setup => "$serial; $runs", create => 'CREATE INDEX i ON t (word) TABLESPACE space',
 			roles => { leader => 'any' } },
 		{ name => 'in memory', setup => $serial, create => 'CREATE UNIQUE INDEX i ON t (id) INCLUDE (word) TABLESPACE space',

@@ -13,6 +13,7 @@
 SET client_min_messages = warning;
 CREATE EXTENSION amcheck;
 CREATE EXTENSION citext;
+CREATE EXTENSION gistcheck;
 CREATE EXTENSION ptsort;
 CREATE SEQUENCE builds;
 
@@ -50,10 +51,14 @@ BEGIN
 		IF built <> workers + 1 THEN
 			said := format('%s participants', built);
 		END IF;
-		PERFORM bt_index_check(name::regclass, true);
-		SELECT problems INTO built FROM ptsort_check(name, true, workers);
-		IF built > 0 THEN
-			said := said || format(' %s problems', built);
+		IF definition ~ 'USING gin ' THEN
+			PERFORM gin_check(name::regclass, tight => true, heap => definition !~ 'num|ci|level1');
+		ELSE
+			PERFORM bt_index_check(name::regclass, true);
+			SELECT problems INTO built FROM ptsort_check(name, true, workers);
+			IF built > 0 THEN
+				said := said || format(' %s problems', built);
+			END IF;
 		END IF;
 		EXECUTE format('DROP INDEX %I', name);
 		IF expected IS NOT NULL THEN
@@ -138,6 +143,14 @@ SELECT build('', 't (ci)', :parallel);
 SELECT build('', 't (arr)', :parallel);
 SELECT build('', 't (rng, pair)', :serial);
 SELECT build('', 't (js)', :parallel);
+
+-- GIN: keys of all kinds of types; many keys, and few with many TIDs
+SELECT build('', format('t USING gin (%s)', keys), s) FROM unnest(ARRAY[:memory, :serial, :parallel]) s,
+	unnest('{arr,js,js jsonb_path_ops,"(ARRAY[txt, ''one'', NULL])"}'::text[]) keys;
+SELECT build('', format('t USING gin ((ARRAY[%s, %s]), arr)', c, c), :parallel)
+FROM unnest('{i8,few,u,num,f8,raw,nam,padded,ci,dom,mood,rng,pair,net,span,flag,one,words COLLATE level1}'::text[]) c;
+SELECT build('', 't USING gin ((to_tsvector(''simple'', url)))', s) FROM unnest(ARRAY[:memory, :parallel]) s;
+SELECT build('', 't USING gin ((ARRAY[repeat(txt, 84), wide || wide || wide])) WHERE id < 300', s) FROM unnest(ARRAY[:memory, :parallel]) s;
 
 -- Tuples with many columns or much data; the last one has the largest size that
 -- ptsort forms in place

@@ -21,6 +21,8 @@ class Case:
     """Case number `number` of a seed, in a world (a database)."""
 
     TABLE = tables.Table
+    INDEX = indexes.Index
+    OUTCOME = oracle.Outcome
     MAX_ROWS = 1000000000
     SETTINGS = indexes.quiet_settings()     # while the table is made
 
@@ -114,8 +116,8 @@ class Case:
     def _one_index(self, table):
         """Build an index twice or more, compare the builds, use the table, and
         drop the index."""
-        index = indexes.Index(self.rng, table, self.world,
-                              self._snapshot_held())
+        index = self.INDEX(self.rng, table, self.world, self._snapshot_held())
+        self.index = index
         if index.slow and table.n > 5000:
             return
         if table.rows * (len(index.keys) + len(index.include)) > MAX_VALUES:
@@ -138,7 +140,7 @@ class Case:
 
     def _server_builds(self, statement):
         self.main.run(indexes.set_all(indexes.quiet_settings()))
-        outcome = oracle.Outcome(self.main, self.run(statement))
+        outcome = self.OUTCOME(self.main, self.run(statement))
         oracle.check_server_built(outcome)
         return outcome
 
@@ -146,7 +148,7 @@ class Case:
         """Run the statement, and check that ptsort built the index with the
         expected number of participants."""
         self.main.run(indexes.set_all(settings.values))
-        outcome = oracle.Outcome(self.main, self.run(statement))
+        outcome = self.OUTCOME(self.main, self.run(statement))
         serial = table.temporary or index.unsafe
         participants = 1 if serial else settings.participants
         oracle.check_ptsort_built(outcome, participants)
@@ -164,12 +166,16 @@ class Case:
             self.totals.note_error(ours.error)
         else:
             self.totals.kinds[index.kind] += 1
-            self.totals.rows += oracle.compare_leaves(
-                servers, ours, ours.slices, same_statement,
-                self._amcheck_one)
+            self.totals.rows += self._compare_leaves(index, servers, ours,
+                                                     same_statement)
             self.totals.builds += len(ours.leaves)
             if ours.slices is None:
                 self.totals.identical += len(ours.leaves)
+
+    def _compare_leaves(self, index, servers, ours, same_statement):
+        """Compare the indexes of two builds; returns the number of entries."""
+        return oracle.compare_leaves(servers, ours, ours.slices, same_statement,
+                                     self._amcheck_one)
 
     def _create(self, table, index):
         """Build the index by CREATE INDEX or ADD CONSTRAINT; drop the index
@@ -222,7 +228,8 @@ class Case:
         settings = self._settings(table, self.rng.randrange(2))
         settings.values["ptsort.parallel_workers"] = settings.workers
         statement = table.rewrite()
-        if self.rng.random() < 0.3 and not index.predicate:
+        if self.rng.random() < 0.3 and not index.predicate \
+                and index.clusterable:
             statement = "CLUSTER t USING i"
         if servers.error:
             return

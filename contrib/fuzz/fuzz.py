@@ -15,6 +15,7 @@ import time
 import session
 from case import Case
 from copies import CopyCase, CopyTotals
+from gins import GinCase
 from oracle import Failure
 from queries import QueryCase, QueryTotals
 from rebuilds import RebuildCase, RebuildTotals
@@ -53,6 +54,7 @@ KINDS = {
     "queries": (QueryCase, QueryTotals),
     "copies": (CopyCase, CopyTotals),
     "rebuilds": (RebuildCase, RebuildTotals),
+    "gins": (GinCase, Totals),
 }
 
 

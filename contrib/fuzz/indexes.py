@@ -12,6 +12,8 @@ KINDS = ("create",) * 6 + ("concurrently", "transaction", "transaction",
 class Index:
     """An index of a table, by default with the name "i"."""
 
+    clusterable = True
+
     def __init__(self, rng, table, world, snapshot_held, name="i"):
         self.rng = rng
         self.name = name

@@ -41,13 +41,15 @@ class Leaf:
 class Outcome:
     """The outcome of a statement that builds the index "i"."""
 
+    LEAF = Leaf
+
     def __init__(self, session, answer):
         self.error = answer.error
         self.lines = answer.lines
         self.leaves = []
         if not self.error:
             rows = session.quiet("SELECT * FROM fz_built('i')").rows
-            self.leaves = [Leaf(session, row) for row in rows]
+            self.leaves = [self.LEAF(session, row) for row in rows]
             if not self.leaves:
                 raise Failure("the statement built no index")
 

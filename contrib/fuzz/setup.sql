@@ -8,6 +8,23 @@ CREATE EXTENSION pg_visibility;
 CREATE EXTENSION citext;
 CREATE EXTENSION hstore;
 CREATE EXTENSION ltree;
+CREATE EXTENSION btree_gin;
+CREATE EXTENSION pg_trgm;
+CREATE EXTENSION gistcheck;
+-- its operators would hide those of arrays
+CREATE SCHEMA fz_ints;
+CREATE EXTENSION intarray SCHEMA fz_ints;
+-- so that its classes do not keep workers away
+DO $$
+DECLARE
+	f regprocedure;
+BEGIN
+	FOR f IN SELECT objid FROM pg_depend d JOIN pg_extension e ON refobjid = e.oid
+		WHERE extname = 'btree_gin' AND classid = 'pg_proc'::regclass
+	LOOP
+		EXECUTE format('ALTER FUNCTION %s PARALLEL SAFE', f);
+	END LOOP;
+END $$;
 
 CREATE TYPE fz_color AS ENUM ('red', 'green', 'blue', 'Zebra', 'a', 'A', '');
 ALTER TYPE fz_color ADD VALUE 'first' BEFORE 'red';

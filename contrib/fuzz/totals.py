@@ -20,7 +20,8 @@ class Totals:
     def note(self, outcome):
         """Count the properties of a build."""
         for line in outcome.lines_of("building"):
-            self.kinds["keys " + KEYS.search(line).group(1)] += 1
+            keys = KEYS.search(line)    # none for GIN
+            self.kinds["keys " + (keys.group(1) if keys else "in GIN")] += 1
         for line in outcome.lines_of("built"):
             runs = int(RUNS.search(line).group(1))
             self.kinds["spilled"] += runs > 0

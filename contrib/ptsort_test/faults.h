@@ -21,7 +21,7 @@
 
 #include "port/atomics.h"
 
-#define MAX_POINTS	64
+#define MAX_POINTS	128
 
 /* The role of a process that passes a point. */
 typedef enum FaultRole

@@ -241,7 +241,7 @@ ginsize_forecast(IndexSize *size, Relation index, Sample *sample)
 	double		entry_pages;
 
 	memset(size, 0, sizeof(IndexSize));
-	reader.gin = variant_gin_state(reader.order);
+	reader.gin = &reader.order->gin;
 	read_sample(&reader, sample);
 	if (reader.scale > 1)
 		keycount_few(reader.few, reader.scale, add_few, &reader);

@@ -60,7 +60,7 @@ extern void gincollect_end(GinCollector *collector);
 static inline Size
 gin_table_size(int64 budget)
 {
-	return Min(Max(budget, PTSORT_MIN_BUDGET) / 4, 4 * 1024 * 1024);
+	return Min(Max(budget, PTSORT_MIN_BUDGET) / 5, 4 * 1024 * 1024);
 }
 
 

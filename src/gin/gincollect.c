@@ -41,9 +41,6 @@ static const uint8 buffer_sizes[] = {0, 8, 32, 120};
 /* Bytes of the table's memory for each slot; most keys need about twice that */
 #define BYTES_PER_SLOT	32
 
-/* Number of keys of a row whose slots the table looks up at the same time */
-#define KEYS_AHEAD		64
-
 /* Number of slots by which to prefetch keys before putting them */
 #define SLOTS_AHEAD		16
 
@@ -111,21 +108,20 @@ gincollect_begin(PtSort *sort)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GinCollector *self = palloc0(sizeof(GinCollector));
-	Size		size;
-	char	   *room = variant_gin_room(sort, &size);
-	uint32		nslots = pg_prevpower2_32(size / BYTES_PER_SLOT);
+	GinOrder   *order = variant_gin_order_of(sort);
+	uint32		nslots = pg_prevpower2_32(order->room_size / BYTES_PER_SLOT);
 
 	self->sort = sort;
-	self->gin = variant_gin_state(variant_gin_order_of(sort));
+	self->gin = &order->gin;
 	self->context = context;
 	self->row = AllocSetContextCreate(context, "ptsort GIN row",
 									  ALLOCSET_DEFAULT_SIZES);
 	self->seed = pg_prng_uint64(&pg_global_prng_state);
 	self->mask = nslots - 1;
-	self->slots = (Slot *) room;
+	self->slots = (Slot *) order->room;
 	memset(self->slots, 0, nslots * sizeof(Slot));
-	self->arena = room + nslots * sizeof(Slot);
-	self->size = (size - nslots * sizeof(Slot)) / ARENA_UNIT;
+	self->arena = (char *) (self->slots + nslots);
+	self->size = (order->room_size - nslots * sizeof(Slot)) / ARENA_UNIT;
 	self->used = 1;				/* address 0 means none */
 	MemoryContextSwitchTo(old);
 	return self;
@@ -397,37 +393,6 @@ collect_placeholder(GinCollector *self, int column, GinNullCategory category,
 }
 
 /*
- * Collect at most KEYS_AHEAD keys.  Find all slots before reading the first, so
- * that the cache misses overlap.
- */
-static void
-collect_values(GinCollector *self, int column, int n, const Datum *values,
-			   const bool *nulls, uint64 tid)
-{
-	Form_pg_attribute att = TupleDescAttr(self->gin->origTupdesc, column - 1);
-	KeyBytes	keys[KEYS_AHEAD];
-
-	for (int i = 0; i < n; i++)
-	{
-		KeyBytes   *key = &keys[i];
-
-		memset(key, 0, sizeof(KeyBytes));
-		key->column = column;
-		key->bytes = "";
-		if (nulls != NULL && nulls[i])
-			key->category = GIN_CAT_NULL_KEY;
-		else
-			set_bytes(key, values[i], att);
-		key->hash = hash_key(self, key);
-		pt_prefetch(&self->slots[key->hash & self->mask]);
-	}
-	for (int i = 0; i < n; i++)
-		pt_prefetch(at(self, self->slots[keys[i].hash & self->mask].address));
-	for (int i = 0; i < n; i++)
-		collect(self, &keys[i], tid);
-}
-
-/*
  * Extract and collect the keys of an item, as ginExtractEntries() does; but
  * that function also sorts them, by comparisons.
  */
@@ -435,6 +400,7 @@ static void
 collect_item(GinCollector *self, int column, Datum item, uint64 tid)
 {
 	GinState   *gin = self->gin;
+	Form_pg_attribute att = TupleDescAttr(gin->origTupdesc, column - 1);
 	int32		n = 0;
 	bool	   *nulls = NULL;
 	Datum	   *values = (Datum *)
@@ -448,9 +414,17 @@ collect_item(GinCollector *self, int column, Datum item, uint64 tid)
 		collect_placeholder(self, column, GIN_CAT_EMPTY_ITEM, tid);
 		return;
 	}
-	for (int i = 0; i < n; i += KEYS_AHEAD)
-		collect_values(self, column, Min(n - i, KEYS_AHEAD), values + i,
-					   nulls != NULL ? nulls + i : NULL, tid);
+	for (int i = 0; i < n; i++)
+	{
+		KeyBytes	key = {.column = column,.bytes = ""};
+
+		if (nulls != NULL && nulls[i])
+			key.category = GIN_CAT_NULL_KEY;
+		else
+			set_bytes(&key, values[i], att);
+		key.hash = hash_key(self, &key);
+		collect(self, &key, tid);
+	}
 }
 
 void

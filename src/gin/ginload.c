@@ -335,7 +335,7 @@ ginload_begin(const Build *build)
 	load->shared = build->team.shared;
 	load->index = build->index;
 	load->order = variant_gin_order(build->index);
-	load->gin = variant_gin_state(load->order);
+	load->gin = &load->order->gin;
 	load->participant = build->team.participant;
 	if (load->shared->file.nparticipants > 1)
 		load->fileset = shared_fileset(build->team.sort_shared);
@@ -442,40 +442,26 @@ make_deleted(Page page)
 	GinInitPage(page, GIN_DELETED, BLCKSZ);
 }
 
-/* Returns the statistics of all participants. */
-static GinStatsData
-add_up(const GinLoad *load)
-{
-	GinStatsData stats = {0};
-
-	for (int i = 0; i < load->shared->file.nparticipants; i++)
-	{
-		const GinPart *part = i == load->participant ? &load->part :
-			&load->shared->parts[i];
-
-		stats.nEntries += part->keys;
-		stats.nEntryPages += part->entry_pages;
-		stats.nDataPages += part->data_pages;
-	}
-	stats.nTotalPages = (BlockNumber)
-		pg_atomic_read_u64(&load->shared->file.nblocks);
-	return stats;
-}
-
 /* Write the metapage, like GinInitMetabuffer() and ginUpdateStats(). */
 static void
-write_metapage(GinLoad *load, const GinStatsData *stats)
+write_metapage(GinLoad *load)
 {
+	GinLoadShared *shared = load->shared;
 	Page		page = pagewrite_get_buffer(&load->writer);
 	GinMetaPageData *meta = GinPageGetMeta(page);
 
 	GinInitPage(page, GIN_META, BLCKSZ);
 	meta->head = meta->tail = InvalidBlockNumber;
-	meta->nTotalPages = stats->nTotalPages;
-	meta->nEntryPages = stats->nEntryPages;
-	meta->nDataPages = stats->nDataPages;
-	meta->nEntries = stats->nEntries;
 	meta->ginVersion = GIN_CURRENT_VERSION;
+	meta->nTotalPages = (BlockNumber)
+		pg_atomic_read_u64(&shared->file.nblocks);
+	shared->parts[load->participant] = load->part;
+	for (int i = 0; i < shared->file.nparticipants; i++)
+	{
+		meta->nEntryPages += shared->parts[i].entry_pages;
+		meta->nDataPages += shared->parts[i].data_pages;
+		meta->nEntries += shared->parts[i].keys;
+	}
 	((PageHeader) page)->pd_lower = (char *) (meta + 1) - (char *) page;
 	pagewrite_page(&load->writer, page, GIN_METAPAGE_BLKNO);
 }
@@ -541,7 +527,6 @@ ginload_finish(GinLoad *load)
 {
 	PageWriter *writer = &load->writer;
 	MemoryContext old = MemoryContextSwitchTo(load->cxt);
-	GinStatsData stats;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
@@ -552,8 +537,7 @@ ginload_finish(GinLoad *load)
 	gin_write_root(load);
 	insert_late(load);
 	pagewrite_retire_spare(writer, make_deleted);
-	stats = add_up(load);
-	write_metapage(load, &stats);
+	write_metapage(load);
 	pagewrite_flush(writer);
 	pt_log_part("stitch", start);
 	INSTR_TIME_SET_CURRENT(start);

@@ -36,20 +36,6 @@ int			ptsort_parallel_workers = -1;
 /* Temporary files of a participant without entries */
 #define LEAST_FILES		(PTSORT_MIN_BUDGET / 8)
 
-/*
- * True if a GiST or GIN build calls this support function.  GiST's sort support
- * functions only supply C functions that compare, and PostGIS does not mark its
- * own.
- */
-static bool
-calls_support(Oid am, int number)
-{
-	if (am == GIST_AM_OID)
-		return number != GIST_SORTSUPPORT_PROC;
-	return number == GIN_COMPARE_PROC || number == GIN_EXTRACTVALUE_PROC ||
-		number == GIN_OPTIONS_PROC;
-}
-
 /* Returns a support function of column i; GIN has a default comparison. */
 static Oid
 support_of(Relation index, int i, int number)
@@ -64,8 +50,9 @@ support_of(Relation index, int i, int number)
 }
 
 /*
- * True if workers may call the support functions of a GiST or GIN index.  For
- * btree, the server does not check them.
+ * True if workers may call all support functions of a GiST or GIN index.  For
+ * btree, the server does not check them.  Sort support functions do not count:
+ * they only supply C functions that compare, and PostGIS does not mark its own.
  */
 static bool
 support_is_parallel_safe(Relation index)
@@ -75,8 +62,7 @@ support_is_parallel_safe(Relation index)
 		{
 			Oid			function = support_of(index, i, number);
 
-			if (calls_support(index->rd_rel->relam, number) &&
-				OidIsValid(function) &&
+			if (number != GIST_SORTSUPPORT_PROC && OidIsValid(function) &&
 				func_parallel(function) != PROPARALLEL_SAFE)
 				return false;
 		}

@@ -26,16 +26,6 @@
 
 StaticAssertDecl(INDEX_MAX_KEYS < 1 << COLUMN_BITS, "too many columns");
 
-struct GinOrder
-{
-	GinState	gin;
-	int			ncolumns;
-	char	   *room;			/* see variant_begin_gin */
-	Size		room_size;
-	PtSortKey  *keys[INDEX_MAX_KEYS];	/* NULL: a column without words */
-	bool		bytewise[INDEX_MAX_KEYS];	/* memcmp() of strings decides */
-};
-
 static Size
 gin_size(const void *record, void *state)
 {
@@ -154,12 +144,6 @@ variant_gin_order(Relation index)
 	return state;
 }
 
-GinState *
-variant_gin_state(GinOrder *state)
-{
-	return &state->gin;
-}
-
 int
 variant_gin_compare_keys(GinOrder *state, const GinRecord *a,
 						 const GinRecord *b)
@@ -186,15 +170,6 @@ GinOrder *
 variant_gin_order_of(PtSort *sort)
 {
 	return sort_state(sort, &gin_variant.base);
-}
-
-char *
-variant_gin_room(PtSort *sort, Size *size)
-{
-	GinOrder   *state = variant_gin_order_of(sort);
-
-	*size = state->room_size;
-	return state->room;
 }
 
 void

@@ -81,16 +81,23 @@ extern IndexTuple variant_get_gist(PtSort *sort);
  * variant_gin.c: records of a GIN index (ginrecord.h).  The caller makes a
  * record of 'size' bytes in the place that variant_reserve_gin returns, and
  * then commits it.  The sort's budget includes 'room' bytes for the caller,
- * which variant_gin_room returns, until variant_gin_end_room.
+ * until variant_gin_end_room.
  *
  * variant_gin_order makes the order of an index's keys, in the current memory
  * context; variant_gin_order_of returns that of a sort.
  */
-typedef struct GinOrder GinOrder;
+typedef struct GinOrder
+{
+	GinState	gin;
+	int			ncolumns;
+	PtSortKey  *keys[INDEX_MAX_KEYS];	/* NULL: a column without words */
+	bool		bytewise[INDEX_MAX_KEYS];	/* memcmp() of strings decides */
+	char	   *room;			/* of a sort */
+	Size		room_size;
+} GinOrder;
 
 extern PtSort *variant_begin_gin(Relation index, Size room,
 								 const PtSortOptions *options);
-extern char *variant_gin_room(PtSort *sort, Size *size);
 extern void variant_gin_end_room(PtSort *sort);
 extern GinRecord *variant_reserve_gin(PtSort *sort, Size size);
 extern void variant_commit_gin(PtSort *sort, const GinRecord *record);
@@ -98,7 +105,6 @@ extern const GinRecord *variant_get_gin(PtSort *sort);
 
 extern GinOrder *variant_gin_order(Relation index);
 extern GinOrder *variant_gin_order_of(PtSort *sort);
-extern GinState *variant_gin_state(GinOrder *order);
 extern int	variant_gin_compare_keys(GinOrder *order, const GinRecord *a,
 									 const GinRecord *b);
 

@@ -17,6 +17,7 @@ my %kinds = (
 	sorts => [ 20, 900, 'parallel', 'in slices', 'spilled', 'in memory', 'ties', 'random access', 'stable', 'reset', 'bounded', 'datums', 'slots scan', 'slots heap', 'slots minimal' ],
 	queries => [ 50, 8000, 'in-memory sort', 'top-N sort', 'external merge', 'plainly', 'by_cursor', 'by_scrolling', 'by_holding', 'by_loop', 'by_pieces', 'into_table', 'prepared', 'limit', 'total_order by ptsort', 'windows by ptsort', 'groups by ptsort', 'aggregates by ptsort', 'merge_join by ptsort' ],
 	copies => [ 25, 150, 'by all of them', 'by the functions', 'parallel', 'in slices', 'keys prefix', 'keys compared', 'with links' ],
+	gins => [ 30, 250, 'parallel', 'spilled', 'concurrently', 'rewrite' ],
 	rebuilds => [ 25, 30, 'shared by REINDEX', 'shared by CLUSTER', 'shared by ALTER TYPE', q{built from another's scan}, 'in a transaction' ]);
 
 plan skip_all => 'python3 is missing'
