@@ -60,7 +60,7 @@ SHOW ptsort.parallel_workers;
 SELECT index_name, count(*) FROM ptsort_last_build() GROUP BY 1;
 CREATE INDEX errors_i ON errors (id) WITH (parallel_workers = -1);
 CREATE INDEX errors_i ON errors USING hash (id) WITH (parallel_workers = 2);
-CREATE INDEX errors_i ON errors USING gin (to_tsvector('simple', small)) WITH (parallel_workers = 2);
+CREATE INDEX errors_i ON errors USING brin (id) WITH (parallel_workers = 2);
 CREATE INDEX errors_i ON errors (id) WITH (parallel_workers = 2, fillfactor = 5);
 CREATE INDEX errors_i ON errors (id) WITH (parallel_workers = 2, nonsense = 5);
 CREATE INDEX errors_i ON errors (id) WITH (parallel_workers = 2) TABLESPACE nowhere;

@@ -16,7 +16,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 my $rows = $ENV{PTSORT_CANCEL_ROWS} || 40000;
-my $cancels = $ENV{PTSORT_CANCELS} || 14;
+my $cancels = $ENV{PTSORT_CANCELS} || 16;
 
 my $node = new_node(
 	'main',
@@ -42,6 +42,7 @@ VACUUM ANALYZE t});
 my $sort = 'SELECT count(v) FROM (SELECT %s v FROM t ORDER BY v OFFSET 0) s';
 my $few = "SET maintenance_work_mem = '8MB'; SET work_mem = '8MB'";
 my $gist = 'CREATE INDEX i ON t USING gist (point(id % 1000000, id / 1e12))';
+my $gin = 'CREATE INDEX i ON t USING gin ((ARRAY[id, id % 1000, id / 100]))';
 my @statements = (
 	[ 'build',            'SET ptsort.parallel_workers = 0', 'CREATE INDEX i ON t (c)' ],
 	[ 'build of int8',    'SET ptsort.parallel_workers = 0', 'CREATE INDEX i ON t (id)' ],
@@ -50,6 +51,8 @@ my @statements = (
 	[ 'build, runs',      "SET ptsort.parallel_workers = 1; $few", 'CREATE INDEX i ON t (en)' ],
 	[ 'GiST',             'SET ptsort.parallel_workers = 0', $gist ],
 	[ 'GiST, runs',       "SET ptsort.parallel_workers = 2; $few", $gist ],
+	[ 'GIN',              'SET ptsort.parallel_workers = 0', $gin ],
+	[ 'GIN, runs',        "SET ptsort.parallel_workers = 2; $few", $gin ],
 	[ 'copy',             'SET ptsort.parallel_workers = 0', 'CLUSTER t USING t_c' ],
 	[ 'copy, 2 workers',  'SET ptsort.parallel_workers = 2', 'CLUSTER t USING t_c' ],
 	[ 'sort',             'SET ptsort.sort = on', sprintf($sort, 'en') ],

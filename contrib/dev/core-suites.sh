@@ -1,7 +1,7 @@
 #!/bin/bash
 #
 # core-suites.sh MAJOR - run the server's own regression and isolation tests,
-# and those of its modules with GiST classes, with ptsort, on the server that
+# and those of its modules with GiST or GIN classes, with ptsort, on the server that
 # server.sh builds.  In a first run ptsort builds the indexes of all tables, with
 # forced workers.  In a second run ptsort also does the sorts of all queries.  The
 # last line is "N passed, N failed".
@@ -24,7 +24,7 @@ cd "$(dirname "$0")/../.." || exit 1
 
 major=${1:?usage: core-suites.sh MAJOR}
 differences=$PWD/contrib/dev/core-differences
-modules=(btree_gist cube hstore intarray ltree pg_trgm seg)
+modules=(btree_gin btree_gist cube hstore intarray ltree pg_trgm seg)
 
 # copy_suite DIR: copy a directory of tests into $work, so that the tests do not
 # write to the source tree
@@ -180,10 +180,11 @@ judge_suite()
 }
 
 # check_builds: check that ptsort built the indexes, and used workers.  The
-# tests of PostgreSQL 15 build three GiST indexes that workers can sort.
+# tests of PostgreSQL 15 build three GiST indexes that workers can sort, and more
+# than 30 GIN indexes.
 check_builds()
 {
-	local built parallel gist
+	local built parallel gist gin
 	built=$(grep -c 'LOG:  ptsort: built index' "$work/server.log")
 	parallel=$(grep -cE 'LOG:  ptsort: built index .*: [23] participants' \
 		"$work/server.log")
@@ -193,6 +194,10 @@ check_builds()
 		"$work/server.log")
 	[ "$gist" -ge 3 ]
 	result $? "$gist of them are GiST indexes"
+	gin=$(grep -cE 'LOG:  ptsort: building index .*: [23] participants.* GIN,' \
+		"$work/server.log")
+	[ "$gin" -ge 30 ]
+	result $? "$gin of them are GIN indexes"
 }
 
 # check_sorts: check that ptsort sorted rows of queries

@@ -24,9 +24,9 @@
 
 /*
  * The table: nanoseconds, measured with int8, md5 in "C", md5 in en_US, points
- * and, for each entry of GIN, trigrams, lexemes, jsonb and arrays, in memory, on
- * two processors.  A faster or slower machine has other costs, but nearly the
- * same ratios.
+ * and, for each entry of GIN, trigrams, lexemes, jsonb and arrays, in memory,
+ * on two processors.  A faster or slower machine has other costs, but nearly
+ * the same ratios.
  */
 static const struct
 {

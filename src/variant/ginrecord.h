@@ -17,10 +17,11 @@
 
 /*
  * A heap TID as an integer, as in ginpostinglist.c: GINTID_BITS bits for the
- * offset number, and above them the block number.
+ * offset number, and above them the block number.  A difference has 7 bits in
+ * each of at most GINTID_MOST bytes.
  */
 #define GINTID_BITS		11
-#define GINTID_MOST		((32 + GINTID_BITS + 6) / 7)	/* bytes of a difference */
+#define GINTID_MOST		((32 + GINTID_BITS + 6) / 7)
 
 typedef struct GinRecord
 {

@@ -1,0 +1,75 @@
+# Common parts of the tests of GIN builds: SQL functions that search a table by a
+# GIN index or by a sequential scan, and the comparison of an index with that of
+# the server.
+package Gin;
+
+use strict;
+use warnings;
+use Exporter 'import';
+
+our @EXPORT = qw($gin_functions conditions servers_index);
+
+# gin_answers() returns the rows of a table, as counts and sums of "id", that
+# satisfy each condition.  It raises an error if a plan is not as asked for.
+#
+# gin_state() checks an index that was just built.  It returns the numbers of keys
+# and TIDs, the digest, and other statistics by which the planner estimates costs.
+# Without "heap", gin_state() does not look at the rows, whose keys may have other
+# bytes.
+our $gin_functions = q{
+CREATE EXTENSION gistcheck;
+CREATE EXTENSION IF NOT EXISTS pageinspect;
+CREATE FUNCTION gin_answers(tab text, by_index bool, conditions text[]) RETURNS text LANGUAGE plpgsql
+	SET max_parallel_workers_per_gather = 0 SET enable_indexscan = off SET enable_indexonlyscan = off SET enable_material = off AS $$
+DECLARE
+	condition text;
+	query text;
+	plan text;
+	line text;
+	answer text;
+	result text := '';
+BEGIN
+	PERFORM set_config('enable_seqscan', (NOT by_index)::text, true), set_config('enable_bitmapscan', by_index::text, true);
+	FOREACH condition IN ARRAY conditions LOOP
+		query := format('SELECT concat(count(*), '':'', sum(hashint4(id))) FROM %s WHERE %s', tab, condition);
+		plan := '';
+		FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP
+			plan := plan || line;
+		END LOOP;
+		IF (plan ~ 'Bitmap Index Scan') <> by_index THEN
+			RAISE EXCEPTION '%: wrong plan: %', condition, plan;
+		END IF;
+		EXECUTE query INTO answer;
+		result := concat(result, ' ', answer);
+	END LOOP;
+	RETURN result;
+END $$;
+CREATE FUNCTION gin_state(index text, heap bool DEFAULT true) RETURNS text LANGUAGE sql AS $$
+SELECT concat(keys, ' keys, ', tids, ' TIDs, digest ', digest, ', ', CASE WHEN n_entries = keys AND n_pending_pages = 0 AND version = 2
+	AND n_total_pages = relpages AND reltuples = tids THEN 'statistics' ELSE concat(m, c) END)
+FROM gin_check(index::regclass, true, heap), gin_metapage_info(get_raw_page(index, 0)) m, pg_class c WHERE oid = index::regclass $$;
+};
+
+# Returns SQL conditions as an array for gin_answers().
+sub conditions
+{
+	return 'ARRAY[' . join(', ', map { "\$q\$$_\$q\$" } @_) . ']';
+}
+
+# Builds an index as the server does; returns its state, the answers to
+# conditions, and its number of pages.
+sub servers_index
+{
+	my ($node, $table, $what, $conditions, $heap) = @_;
+	$heap //= 'true';
+	my ($state, $answers, $size) = split /\n/, $node->safe_psql('postgres', qq{
+SET ptsort.enable = off;
+CREATE INDEX servers ON $table USING gin $what;
+SELECT gin_state('servers', $heap);
+SELECT gin_answers('$table', true, $conditions);
+SELECT pg_relation_size('servers') / 8192;
+DROP INDEX servers});
+	return ($state, $answers, $size);
+}
+
+1;
