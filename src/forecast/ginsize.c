@@ -36,7 +36,6 @@ typedef struct GinReader
 	/* the index */
 	double		keys;
 	double		bytes;			/* of leaf tuples, with line pointers */
-	double		squares;		/* sum of their squares */
 	double		key_bytes;		/* of the keys' downlinks, if all had one */
 	/* the present key */
 	GinRecord  *key;			/* its first record */
@@ -108,13 +107,13 @@ add_keys(GinReader *reader, double keys, double rows, double blocks,
 	{
 		tuple = bytes;
 		add_levels(reader->size, keys, segments(list, rows),
-				   GinDataPageMaxDataSize, GinDataPageMaxDataSize,
+				   GinDataPageMaxDataSize,
+				   GinDataPageMaxDataSize - GIN_SEGMENT_SIZE / 2,
 				   sizeof(PostingItem));
 	}
 	tuple += sizeof(ItemIdData);
 	reader->keys += keys;
 	reader->bytes += keys * tuple;
-	reader->squares += keys * tuple * tuple;
 	reader->key_bytes += keys * (bytes + sizeof(ItemIdData));
 }
 
@@ -246,9 +245,9 @@ ginsize_forecast(IndexSize *size, Relation index, Sample *sample)
 	if (reader.scale > 1)
 		keycount_few(reader.few, reader.scale, add_few, &reader);
 	entry_pages = -size->pages;
-	/* a page ends at a tuple that does not fit, more often at a large one */
-	add_levels(size, 1, reader.bytes, PAGE_ROOM, PAGE_ROOM -
-			   reader.squares / Max(2 * reader.bytes, 1),
+	/* a page ends at a tuple that does not fit */
+	add_levels(size, 1, reader.bytes, PAGE_ROOM,
+			   PAGE_ROOM - reader.bytes / Max(2 * reader.keys, 1),
 			   reader.key_bytes / Max(reader.keys, 1));
 	entry_pages += size->pages;
 	size->free_bytes += entry_pages * GIN_FREE_BYTES;

@@ -87,9 +87,8 @@ typedef struct GinLoadShared
 } GinLoadShared;
 
 /*
- * GinChain: the page of a level that is being filled; pages link to the right.
- * If a page links to this one, its block is known; else it is
- * InvalidBlockNumber.
+ * GinChain: the page of a level that is being filled.  Its block is known if the
+ * page before, which links to it, is complete; else it is InvalidBlockNumber.
  */
 typedef struct GinChain
 {

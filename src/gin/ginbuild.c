@@ -114,17 +114,6 @@ static const TeamKind ginbuild_kind = {
 
 TEAM_WORKER_MAIN(ptsort_ginbuild_worker_main, GinBuild, ginbuild_kind);
 
-/* The server counts the entries, not the records, as the index's tuples. */
-static void
-count_entries(GinBuild *self)
-{
-	const GinLoadShared *shared = self->base.team.shared;
-
-	self->base.index_tuples = 0;
-	for (int i = 0; i < shared->file.nparticipants; i++)
-		self->base.index_tuples += shared->parts[i].entries;
-}
-
 IndexBuildResult *
 gin_build(Relation heap, Relation index, IndexInfo *index_info, int workers,
 		  const char *source)
@@ -135,6 +124,7 @@ gin_build(Relation heap, Relation index, IndexInfo *index_info, int workers,
 	MemoryContext context = AllocSetContextCreate(caller, "ptsort build",
 												  ALLOCSET_DEFAULT_SIZES);
 	GinBuild   *self;
+	GinLoadShared *shared;
 	Team	   *team;
 	instr_time	start;
 
@@ -150,7 +140,11 @@ gin_build(Relation heap, Relation index, IndexInfo *index_info, int workers,
 	build_run(&self->base, workers);
 	build_check(&self->base, "ginbuild_load");
 	team->slot->pages = ginload_finish(self->load);
-	count_entries(self);
+	/* the server counts entries, not records, as the index's tuples */
+	shared = team->shared;
+	self->base.index_tuples = 0;
+	for (int i = 0; i < shared->file.nparticipants; i++)
+		self->base.index_tuples += shared->parts[i].entries;
 	team_finish(team);
 	MemoryContextSwitchTo(caller);
 	result = buildreport_end(&self->base, false, pt_ms_since(start));

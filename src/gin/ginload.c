@@ -22,12 +22,6 @@
 #include "util.h"
 #include "utils/memutils.h"
 
-/* The metapage and the root of the entry tree */
-#define RESERVED_BLOCKS		(GIN_ROOT_BLKNO + 1)
-
-/* TIDs in a record that a participant hands over */
-#define HANDED_TIDS			(BLCKSZ / sizeof(uint64))
-
 Size
 ginload_shared_size(Team *team, int processes, int slices)
 {
@@ -41,7 +35,7 @@ ginload_shared_init(Team *team, int processes, int slices)
 	GinLoadShared *shared = team->shared;
 
 	pagewrite_init_shared(&shared->file, ((Build *) team)->index, processes,
-						  RESERVED_BLOCKS);
+						  GIN_ROOT_BLKNO + 1);
 	shared->nslices = slices;
 	memset(shared->parts, 0, processes * sizeof(GinPart));
 }
@@ -56,7 +50,8 @@ static GinRecord *
 make_record(const GinLoad *load, const uint64 *tids, int n)
 {
 	Size		before = offsetof(GinRecord, key) + load->key->key_size;
-	GinRecord  *record = palloc(before + n * GINTID_MOST);
+	GinRecord  *record = palloc_extended(before + n * GINTID_MOST,
+										 MCXT_ALLOC_HUGE);
 	unsigned char *end = (unsigned char *) record + before;
 
 	memcpy(record, load->key, before);
@@ -69,18 +64,13 @@ make_record(const GinLoad *load, const uint64 *tids, int n)
 	return record;
 }
 
-/* Append records of the current key with these TIDs to the slice's list. */
+/* Append a record of the current key with these TIDs to the slice's list. */
 static void
 append_tids(GinLoad *load, const uint64 *tids, int n)
 {
-	for (int done = 0; done < n; done += HANDED_TIDS)
-	{
-		GinRecord  *record = make_record(load, tids + done,
-										 Min(n - done, HANDED_TIDS));
+	GinRecord  *record = make_record(load, tids, n);
 
-		slicelist_append_item(load->list, ITEM_RECORD, record, record->size);
-		pfree(record);
-	}
+	slicelist_append_item(load->list, ITEM_RECORD, record, record->size);
 }
 
 /* Decode a record's TIDs to an array with enough room. */
@@ -171,11 +161,10 @@ static void
 hand_over(GinLoad *load)
 {
 	GinPosting *posting = &load->posting;
-	GinRecord  *key = make_record(load, NULL, 0);
 	uint64	   *tids = NULL;
 	int			n;
 
-	slicelist_append_item(load->list, ITEM_RECORD, key, key->size);
+	append_tids(load, NULL, 0);
 	for (int i = 0; i < posting->nlinks; i++)
 		slicelist_append_item(load->list, ITEM_DATA_LEAF, &posting->links[i],
 							  sizeof(PostingItem));

@@ -302,10 +302,7 @@ validate_fill(Team *team)
 		put_leaves(team);
 	else if (team->is_leader)
 	{
-		/*
-		 * The server's code follows the splits of GiST pages, and empties the
-		 * pending list of GIN.
-		 */
+		/* the server's code follows splits, and empties GIN's pending list */
 		throttle_hold(true);
 		(void) validate_bulkdelete(((Build *) team)->index)
 			(&((Validator *) team)->validation->request, NULL, put_entry,
