@@ -31,7 +31,7 @@
 #include "utils/memutils.h"
 
 /* Sizes of a key's buffer, in bytes */
-static const uint8 buffer_sizes[] = {0, 8, 32, 120};
+static const uint8 buffer_sizes[] = {0, 16, 40, 120};
 
 #define LARGEST_BUFFER	(lengthof(buffer_sizes) - 1)
 
@@ -215,26 +215,21 @@ grow(GinCollector *self, CollectedKey *key)
 static void
 add_tid(GinCollector *self, CollectedKey *key, uint64 tid)
 {
-	unsigned char bytes[GINTID_MOST];
-	Size		size = 0;
-
 	if (tid == key->last)
 		return;					/* the row has the key twice */
-	if (key->ntids > 0 && tid > key->last)
-		size = gintid_encode(bytes, tid - key->last) - bytes;
-	else if (key->ntids > 0)
+	if (key->ntids > 0 && tid < key->last)
 		put_record(self, key);
-	while (key->used + size > buffer_sizes[key->size])
-	{
-		if (grow(self, key))
-			continue;
-		put_record(self, key);
-		size = 0;
-	}
+	while (key->ntids > 0 && key->used + GINTID_MOST > buffer_sizes[key->size])
+		if (!grow(self, key))
+			put_record(self, key);
 	if (key->ntids == 0)
 		key->first = tid;
-	memcpy((char *) at(self, key->buffer) + key->used, bytes, size);
-	key->used += size;
+	else
+	{
+		unsigned char *list = at(self, key->buffer);
+
+		key->used = gintid_encode(list + key->used, tid - key->last) - list;
+	}
 	key->last = tid;
 	key->ntids++;
 }
@@ -268,9 +263,13 @@ hash_key(const GinCollector *self, const KeyBytes *key)
 static bool
 is_same(const CollectedKey *key, const KeyBytes *bytes)
 {
-	return key->key_size == bytes->header + bytes->size &&
-		key->column == bytes->column && key->category == bytes->category &&
-		memcmp(key->key + bytes->header, bytes->bytes, bytes->size) == 0;
+	if (key->key_size != bytes->header + bytes->size ||
+		key->column != bytes->column || key->category != bytes->category)
+		return false;
+	if (bytes->size == sizeof(uint64))	/* integers: no call of memcmp() */
+		return memcmp(key->key + bytes->header, bytes->bytes,
+					  sizeof(uint64)) == 0;
+	return memcmp(key->key + bytes->header, bytes->bytes, bytes->size) == 0;
 }
 
 /* Copy the key to a record or to the table. */
