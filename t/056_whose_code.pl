@@ -283,10 +283,14 @@ my %row_tests = (
 		my ($out, $err, $reports) = spied(q{SET search_path = ptsort; BEGIN; DELETE FROM public.twice WHERE ctid = '(0,7)'; ROLLBACK});
 		like($reports, qr/\Aa trigger as \Q$superuser\E, free/, "$name: the owner's trigger runs as the caller");
 	},
-	'gist_check() of contrib/gistcheck' => sub {
+	'gist_check() and gin_check() of contrib/gistcheck' => sub {
 		my ($name) = @_;
 		is(runs_as_owner("SELECT ptsort.gist_check('t_gist')", $name), '2000', '... all rows');
 		refused("SELECT ptsort.gist_check('t_gist')", 'other', $name);
+		$node->safe_psql('d', q{CREATE INDEX t_gin ON public.t USING gin ((ARRAY[b])) WHERE public.f('a predicate, folded') = 0 AND public.f('a predicate ' || b) = 0});
+		is(runs_as_owner("SELECT tids FROM ptsort.gin_check('t_gin', heap => true)", $name), '2000', '... all rows');
+		refused("SELECT ptsort.gin_check('t_gin')", 'other', $name);
+		$node->safe_psql('d', 'DROP INDEX public.t_gin');
 	},
 	'the embedded sort' => sub {
 		my ($name) = @_;

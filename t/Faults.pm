@@ -57,7 +57,7 @@ CREATE TABLE t (id int, word text COLLATE "en_US.utf8");
 INSERT INTO t SELECT i, md5(i::text) FROM generate_series(1, 3000) i;
 CREATE TABLE dead AS SELECT * FROM t;
 CREATE TABLE tiny AS SELECT * FROM t WHERE id <= 250;
-CREATE TABLE many AS SELECT i AS id, 'one'::text AS word FROM generate_series(1, 150000) i;
+CREATE TABLE frequent AS SELECT i AS id, 'one'::text AS word FROM generate_series(1, 150000) i;
 CREATE TABLE digest AS SELECT count(*), sum(hashtext(word)) AS words, sum(hashint4(id)) AS ids FROM t;
 
 CREATE FUNCTION same_as_before(name regclass) RETURNS bool LANGUAGE plpgsql AS $$
@@ -67,8 +67,8 @@ BEGIN
 	IF name = 'tiny'::regclass THEN
 		RETURN (SELECT count(*) = 250 AND sum(hashtext(word)) = (SELECT sum(hashtext(md5(i::text))) FROM generate_series(1, 250) i) FROM tiny);
 	END IF;
-	IF name = 'many'::regclass THEN
-		RETURN (SELECT count(*) = 150000 AND sum(id::bigint) = 150000 * 150001::bigint / 2 AND min(word) = max(word) FROM many);
+	IF name = 'frequent'::regclass THEN
+		RETURN (SELECT count(*) = 150000 AND sum(id::bigint) = 150000 * 150001::bigint / 2 AND min(word) = max(word) FROM frequent);
 	END IF;
 	EXECUTE format('SELECT count(*) = (SELECT count FROM digest) AND sum(hashtext(word)) = (SELECT words FROM digest)
 		AND sum(hashint4(id)) = (SELECT ids FROM digest) FROM %s', name) INTO same;
@@ -145,7 +145,7 @@ CREATE FUNCTION pinned() RETURNS bool LANGUAGE plpgsql AS $$
 BEGIN
 	FOR attempt IN 1..50 LOOP
 		PERFORM FROM pg_buffercache b JOIN pg_class c ON pg_relation_filenode(c.oid) = b.relfilenode
-			WHERE c.oid >= 16384 AND c.relname IN ('t', 'dead', 'tiny', 'many', 'i') AND pinning_backends > 0;
+			WHERE c.oid >= 16384 AND c.relname IN ('t', 'dead', 'tiny', 'frequent', 'i') AND pinning_backends > 0;
 		IF NOT FOUND THEN
 			RETURN false;
 		END IF;
@@ -367,7 +367,7 @@ CREATE INDEX CONCURRENTLY i ON t (word, id) TABLESPACE space} },
 			roles => { leader => 'any' } },
 		# the key has several leaves of its posting tree in each slice
 		{ name => 'gin with a frequent key', setup => "$runs; SET ptsort_test.slices = 3", points => qr/late TIDs/,
-			create => 'CREATE INDEX i ON many USING gin ((ARRAY[word])) TABLESPACE space', roles => { leader => 'leader' } },
+			create => 'CREATE INDEX i ON frequent USING gin ((ARRAY[word])) TABLESPACE space', roles => { leader => 'leader' } },
 		{ name => 'serial', setup => "$serial; $runs", create => 'CREATE INDEX i ON t (word) TABLESPACE space',
 			roles => { leader => 'any' } },
 		{ name => 'in memory', setup => $serial, create => 'CREATE UNIQUE INDEX i ON t (id) INCLUDE (word) TABLESPACE space',

@@ -87,8 +87,8 @@ typedef struct GinLoadShared
 } GinLoadShared;
 
 /*
- * GinChain: the page of a level that is being filled.  Its block is known if the
- * page before, which links to it, is complete; else it is InvalidBlockNumber.
+ * GinChain: the page of a level that is being filled.  Its block is known if
+ * the page before, which links to it, is complete; else InvalidBlockNumber.
  */
 typedef struct GinChain
 {
