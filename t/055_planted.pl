@@ -61,8 +61,7 @@ sub run_as
 my $fixtures = q{
 SET search_path = pg_catalog;
 SET client_min_messages = warning;
-CREATE TABLE public.orders AS SELECT i AS id, md5(i::text) AS customer, now() - i * interval '1 s' AS placed_at, i % 1000 AS customer_id,
-	jsonb_build_object('item', i % 100) AS details
+CREATE TABLE public.orders AS SELECT i AS id, md5(i::text) AS customer, now() - i * interval '1 s' AS placed_at, i % 1000 AS customer_id
 	FROM generate_series(1, 20000) AS i;
 CREATE UNIQUE INDEX orders_customer_idx ON public.orders (customer);
 CREATE INDEX orders_customer_placed_at_idx ON public.orders (customer, placed_at);
@@ -71,8 +70,9 @@ CREATE TABLE public.parent (name text) PARTITION BY RANGE (name);
 CREATE TABLE public.parent_1 PARTITION OF public.parent FOR VALUES FROM ('a') TO ('m');
 CREATE TABLE public.roads AS SELECT point(i % 100, i) AS geom, i % 30 AS width FROM generate_series(1, 20000) AS i;
 CREATE INDEX roads_geom_idx ON public.roads USING gist (geom);
-CREATE TABLE public.mails AS SELECT 'mail ' || i AS body FROM generate_series(1, 20000) AS i;
+CREATE TABLE public.mails AS SELECT 'message ' || i AS body FROM generate_series(1, 20000) AS i;
 CREATE INDEX mails_to_tsvector_idx ON public.mails USING gin (to_tsvector('english', body));
+CREATE TABLE public.events AS SELECT jsonb_build_object('number', i) AS details FROM generate_series(1, 20000) AS i;
 GRANT SET ON PARAMETER allow_system_table_mods TO hostile;
 
 SET ROLE hostile;

@@ -3,9 +3,8 @@
  * ginsize.c
  *	  Forecasts the pages of a GIN index from the sorted records of a sample.
  *
- * keycount.c tells how many keys have how many TIDs.  A list has a byte or more
- * for each TID, which grow with the distance to the key's previous TID: one
- * byte within a block, two or more between blocks.
+ * keycount.c tells how many keys have how many TIDs.  A list has one byte for a
+ * TID in the block of the key's previous TID, and two or more for any other.
  *
  *-------------------------------------------------------------------------
  */

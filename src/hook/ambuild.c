@@ -84,7 +84,7 @@ ambuild_gin_why_not(Relation heap, Relation index)
 	double		bytes = (double) RelationGetNumberOfBlocks(heap) * BLCKSZ +
 		size_of_toast(heap);
 
-	/* the server writes no temporary files, so it could not run out of space */
+	/* the server's build, without workers, writes no temporary files */
 	if (temp_file_limit >= 0 && most_growth * bytes > temp_file_limit * 1024.0)
 		return "GIN, temp_file_limit";
 	if (!planworkers_runs_fit(index, size_of_runs(false, heap, index)))
@@ -98,12 +98,12 @@ ambuild_gin_why_not(Relation heap, Relation index)
  */
 static IndexBuildResult *
 leave_to_server(Relation heap, Relation index, IndexInfo *indexInfo,
-				const char *reason)
+				const char *reason, int workers)
 {
-	if (utility_workers(index) >= 0 &&
-		RelationGetNumberOfBlocks(heap) > 0 && IsUnderPostmaster)
+	if (workers >= 0 && RelationGetNumberOfBlocks(heap) > 0 &&
+		IsUnderPostmaster)
 		indexInfo->ii_ParallelWorkers =
-			planworkers_request(heap, index, utility_workers(index),
+			planworkers_request(heap, index, workers,
 								indexInfo->ii_ParallelWorkers).workers;
 
 	ereport(buildreport_log_level(),
@@ -369,16 +369,19 @@ IndexBuildResult *
 ambuild_build(Relation heap, Relation index, IndexInfo *indexInfo)
 {
 	Oid			am = index->rd_rel->relam;
+	int			workers = utility_workers(index);
 	const char *reason = ambuild_why_not(heap);
 	IndexBuildResult *result;
 
 	redirect_found(RelationGetRelid(index));
 	if (reason == NULL && am == GIST_AM_OID)
 		reason = gistbuild_why_not(index);
-	if (reason == NULL && am == GIN_AM_OID)
-		reason = ambuild_gin_why_not(heap, index);
+	if (reason == NULL && am == GIN_AM_OID &&
+		(reason = ambuild_gin_why_not(heap, index)) != NULL)
+		workers = -1;			/* those of the statement might not fit,
+								 * either */
 	if (reason != NULL)
-		return leave_to_server(heap, index, indexInfo, reason);
+		return leave_to_server(heap, index, indexInfo, reason, workers);
 	fault_point("ambuild: begin");
 	result = am == BTREE_AM_OID ? build_or_load(heap, index, indexInfo) :
 		build_other(heap, index, indexInfo);
