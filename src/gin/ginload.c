@@ -329,8 +329,9 @@ ginload_begin(const Build *build)
 	if (load->shared->file.nparticipants > 1)
 		load->fileset = shared_fileset(build->team.sort_shared);
 	load->cxt = cxt;
-	load->temp = AllocSetContextCreate(cxt, "ptsort GIN key",
-									   ALLOCSET_DEFAULT_SIZES);
+	/* a reset keeps the first block, which suffices for a list and a tuple */
+	load->temp = AllocSetContextCreate(cxt, "ptsort GIN key", 4 * BLCKSZ,
+									   4 * BLCKSZ, ALLOCSET_DEFAULT_MAXSIZE);
 	sort_stats(build->team.sort, &stats);
 	load->all_records = stats.tuples;
 	pagewrite_begin(&load->writer, &load->shared->file, build->index);
