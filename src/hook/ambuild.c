@@ -72,10 +72,7 @@ ambuild_why_not(Relation heap)
 	return NULL;
 }
 
-/*
- * No text or array of a table can become so many times as large in the runs of
- * a GIN build, where each key has a TID and a header.
- */
+/* The runs of a GIN build, with a header for each key, grow less than this. */
 static const double most_growth = 20;
 
 const char *
