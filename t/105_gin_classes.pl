@@ -72,13 +72,15 @@ $values{'array_ops range'} = [ q{ARRAY[int4range(r % 9, 20), 'empty']} ];
 my %unequal = map { ("array_ops $_" => 1, "${_}_ops" => 1) } qw(numeric citext interval float8);
 
 # The classes: name, the type to index, whether workers may call all functions, and
-# the operators with their right types
+# the operators with their right types, without btree_gin's comparisons of two types
+# in 19
 my @classes = map { [ split /\|/, $_, 4 ] } split /\n/, $node->safe_psql('postgres', q{
 SELECT opcname, CASE WHEN opcintype::regtype::text !~ '^any' THEN format('::%s', opcintype::regtype) END,
 	(SELECT bool_and(proparallel = 's') FROM pg_amproc JOIN pg_proc p ON p.oid = amproc WHERE amprocfamily = opcfamily AND amproclefttype = opcintype),
 	string_agg(format('OPERATOR(%s.%s) %s', oprnamespace::regnamespace, oprname, amoprighttype::regtype), ',' ORDER BY amopstrategy)
 FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod JOIN pg_amop ON amopfamily = opcfamily JOIN pg_operator o ON o.oid = amopopr
-WHERE amname = 'gin' GROUP BY c.oid, opcname, opcintype, opcfamily ORDER BY opcname});
+WHERE amname = 'gin' AND (amoprighttype = amoplefttype OR oprname !~ '^[<=>]+$')
+GROUP BY c.oid, opcname, opcintype, opcfamily ORDER BY opcname});
 cmp_ok(scalar @classes, '>=', 4, 'classes: ' . join ' ', map { $_->[0] } @classes);
 
 sub random_settings
