@@ -59,6 +59,8 @@ my $node = new_node(
 	init => { allows_streaming => 1, extra => ['--data-checksums'] },
 	conf => "maintenance_work_mem = '64MB'\nshared_buffers = '64MB'\nmax_wal_size = '1GB'\nwal_keep_size = '1GB'");
 fill($node);
+is($node->safe_psql('postgres', q{SELECT (to_regprocedure('gin_index_check(regclass)') IS NOT NULL) = (current_setting('server_version_num')::int >= 180000)}),
+	't', "the server's own check, since 18");
 my %servers = map { $_ => [ servers_index($node, 't', @{ $indexes{$_} }) ] } keys %indexes;
 foreach my $name (sort keys %servers)
 {

@@ -12,7 +12,8 @@ our @EXPORT = qw($gin_functions conditions servers_index);
 # gin_answers() returns the rows of a table, as counts and sums of "id", that
 # satisfy each condition.  It raises an error if a plan is not as asked for.
 #
-# gin_state() checks an index that was just built.  It returns the numbers of keys
+# gin_state() checks an index that was just built, since 18 also by the server's
+# gin_index_check().  It returns the numbers of keys
 # and TIDs, the digest, and other statistics by which the planner estimates costs.
 # Without "heap", gin_state() does not look at the rows, whose keys may have other
 # bytes.
@@ -44,10 +45,19 @@ BEGIN
 	END LOOP;
 	RETURN result;
 END $$;
+CREATE EXTENSION IF NOT EXISTS amcheck;
+CREATE FUNCTION amchecked(index text) RETURNS bool LANGUAGE plpgsql AS $$
+BEGIN
+	IF to_regprocedure('gin_index_check(regclass)') IS NOT NULL THEN
+		EXECUTE format('SELECT gin_index_check(%L)', index);
+	END IF;
+	RETURN true;
+END $$;
 CREATE FUNCTION gin_state(index text, heap bool DEFAULT true) RETURNS text LANGUAGE sql AS $$
 SELECT concat(keys, ' keys, ', tids, ' TIDs, digest ', digest, ', ', CASE WHEN n_entries = keys AND n_pending_pages = 0 AND version = 2
 	AND n_total_pages = relpages AND reltuples = tids THEN 'statistics' ELSE concat(m, c) END)
-FROM gin_check(index::regclass, true, heap), gin_metapage_info(get_raw_page(index, 0)) m, pg_class c WHERE oid = index::regclass $$;
+FROM gin_check(index::regclass, true, heap), gin_metapage_info(get_raw_page(index, 0)) m, pg_class c
+WHERE oid = index::regclass AND amchecked(index) $$;
 };
 
 # Returns SQL conditions as an array for gin_answers().
