@@ -155,8 +155,9 @@ LAYERS = \
 	$(addprefix copy/, \
 		copy copyscan copywrite tablecopy) \
 	$(addprefix check/, \
-		check checkread checkpage checkorder checklinks \
-		checkfind checkrows checkindex checkone checkmany) \
+		check checkread checkpage checkcompare checkorder checklinks \
+		checkfind checkrows checkbtree checkgist checkgistwalk checkgin \
+		checkginlinks checkginrows checkindex checkone checkmany) \
 	$(addprefix forecast/, \
 		forecast newindex sample keycount indexsize ginsize) \
 	query/sortnode \

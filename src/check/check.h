@@ -1,24 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * check.h
- *	  Checks btree indexes: what the files of this folder share.
+ *	  Checks indexes: what the files of this folder share.
  *
  * The participants of a check divide the index by ranges of blocks.  Each page
- * is checked by the participant that reads it: the page itself (checkpage.c),
- * the order of its tuples (checkorder.c), and its links to the pages to the
- * right and below (checklinks.c).
+ * is checked by the participant that reads it: the page itself, and its links
+ * to other pages.  What this means depends on the access method (CheckMethod).
  *
  * A check locks the index and the table in AccessShareLock mode, so other
  * transactions change pages during the check.  It works on copies of pages.
- * What it reports follows from three rules of nbtree:
+ * What it reports follows from three rules, which nbtree, GiST and GIN obey:
  *
  * - A page that a process may read under a buffer lock is sound by itself.  So
  *	 a fault that one copy shows is a fault.
  * - If page P is the same before and after a moment at which another page Q was
- *	 copied, then P had this content at that moment.  nbtree changes the links
+ *	 copied, then P had this content at that moment.  A server changes the links
  *	 and keys of neighbours, and of parent and child, while it holds the locks
  *	 of all pages that the change concerns.  So a contradiction between P and Q
- *	 is a fault.  If P changed, the check repeats the comparison (checklinks.c).
+ *	 is a fault.  If P changed, the check repeats the comparison
+ *	 (checkcompare.c).
  *	 After CHECK_PATIENCE changes, it counts the comparison as undecided.
  * - A split moves tuples to a page to the right, which may be a page that the
  *	 check has read already.  So a check does not conclude from a page that it
@@ -39,6 +39,7 @@
 #include "owner.h"
 #include "team/pageread.h"
 #include "team/team.h"
+#include "util.h"
 
 typedef enum CheckKind
 {
@@ -81,9 +82,10 @@ check_problems(const CheckReport *report)
 }
 
 /*
- * CheckTree: the metapage's content and the edges of the tree at the start of
- * the check, as the leader read them.  A page above the leaves has two children
- * at least, so a tree of at most 2^32 blocks has at most 32 levels.
+ * CheckTree: the size of the index and, of a btree, the metapage's content and
+ * the edges of the tree at the start of the check, as the leader read them.  A
+ * page above the leaves has two children at least, so a tree of at most 2^32
+ * blocks has at most 32 levels.
  */
 #define CHECK_MAX_LEVELS	((int) (BITS_PER_BYTE * sizeof(BlockNumber)))
 typedef struct CheckTree
@@ -106,17 +108,19 @@ typedef struct CheckColumn
 } CheckColumn;
 
 /*
- * CheckPage: a copy of a page and, after checkpage_tuples(), its tuples: NULL
- * if they are damaged.  The value of key column c of the tuple at 'offset' is
- * values[offset * nkeys + c].  The page's memory is larger than a page, so that
- * functions of data types that trust a damaged value read this memory, not
- * another object's.
+ * CheckPage: a copy of a page and, after CheckMethod.tuples, its tuples: NULL
+ * if they are damaged.  In a btree, the value of key column c of the tuple at
+ * 'offset' is values[offset * nkeys + c].  The page's memory is larger than a
+ * page, so that functions of data types that trust a damaged value read this
+ * memory, not another object's.
  */
 typedef struct CheckPage
 {
 	BlockNumber block;
 	char	   *page;			/* 'own', or a copy of self->ahead */
 	char	   *own;
+	bool		is_leaf;
+	OffsetNumber first;			/* first tuple that is no high key */
 	int			last;			/* last offset number, 0 if none */
 	IndexTuple	tuples[MaxIndexTuplesPerPage + 1];
 	uint8		nkeys[MaxIndexTuplesPerPage + 1];	/* columns not truncated */
@@ -146,14 +150,75 @@ typedef struct CheckSuspects
 } CheckSuspects;
 
 /* CheckIndex: one participant's check. */
-typedef struct CheckIndex
+typedef struct CheckIndex CheckIndex;
+typedef void (*CheckStep) (CheckIndex *self);
+
+/*
+ * CheckMethod: how to check the indexes of an access method.  Each function but
+ * 'begin' and 'page' is optional.
+ */
+typedef struct CheckMethod
+{
+	Oid			am;
+	Size		special;		/* of a page's special area, in bytes */
+	BlockNumber first;			/* first block after the metapage, if any */
+
+	/*
+	 * In each process, before anything else: set what depends on the method,
+	 * down to 'state'.
+	 */
+	void		(*begin) (CheckIndex *self);
+
+	/* bytes of self->shared, zeroed, for an index of this size */
+	Size		(*shared_size) (BlockNumber nblocks);
+
+	/* In the leader, before the pages: check the metapage, fill self->tree. */
+	void		(*begin_pages) (CheckIndex *self, CheckTree *tree);
+
+	/*
+	 * Find the tuples of a page that a copy holds, but only those with offset
+	 * numbers up to 'most'.  Returns false if the page has none because it is
+	 * not in use, or because it is damaged.  If 'quiet' is false, it also
+	 * reports all damage.
+	 */
+	bool		(*tuples) (CheckIndex *self, CheckPage *page, int most,
+						   bool quiet);
+
+	/* Check the copy self->here, whose tuples are known. */
+	void		(*page) (CheckIndex *self);
+
+	/*
+	 * In each process, after its pages: read the table's rows.  After all
+	 * processes did so: compare them with the entries.
+	 */
+	void		(*put_rows) (CheckIndex *self, Team *team);
+	void		(*compare_rows) (CheckIndex *self, Team *team);
+
+	/* In the leader, after all processes: look again at what seems wrong. */
+	void		(*end) (CheckIndex *self);
+
+	/*
+	 * For checkrows.c.  'compress' makes the values of an entry from those of
+	 * a row.  'form' forms the entry.  'find' returns true if the index has
+	 * this entry, with the same values of all columns and the same TID.
+	 */
+	void		(*compress) (CheckIndex *self, Datum *values, bool *isnull,
+							 Datum *entry);
+	IndexTuple	(*form) (CheckIndex *self, Datum *values, bool *isnull);
+	bool		(*find) (CheckIndex *self, IndexTuple tuple);
+} CheckMethod;
+
+struct CheckIndex
 {
 	Relation	index;
 	Relation	heap;
-	PtSortKey  *key;			/* comparisons of the key columns */
-	int			nkeys;
+	const CheckMethod *method;
+	TupleDesc	desc;			/* of the tuples in leaves */
+	PtSortKey  *key;			/* btree: comparisons of the key columns */
+	int			nkeys;			/* btree: columns with CheckPage.values */
 	int			ncolumns;
-	CheckColumn *columns;
+	CheckColumn *columns;		/* those of 'desc' */
+	void	   *state;			/* the method's own */
 	bool		full;			/* compare all text with the provider */
 	bool		catching;		/* true while an error is a finding: functions
 								 * of data types read a page's values */
@@ -161,6 +226,7 @@ typedef struct CheckIndex
 	bool		trusted;		/* comparisons raise errors only of kinds that
 								 * leave nothing to clean up */
 	const CheckTree *tree;
+	void	   *shared;			/* the method's shared memory */
 	CheckReport *report;
 	PtSort	   *sort;			/* entries and rows, or NULL */
 	CheckSuspects *suspects;
@@ -178,7 +244,14 @@ typedef struct CheckIndex
 	const struct RowGroup *group;	/* checkrows.c compares it */
 	CheckSuspect *sought;		/* checkfind.c looks for them; by TID */
 	int			nsought;
-} CheckIndex;
+};
+
+extern const CheckMethod check_btree;
+extern const CheckMethod check_gist;
+extern const CheckMethod check_gin;
+
+/* Returns an access method's CheckMethod, or NULL if there is none. */
+extern const CheckMethod *check_method(Oid am);
 
 /* Number of times to look before it is certain that something is wrong */
 #define CHECK_SURE		3
@@ -194,7 +267,6 @@ extern void check_found(CheckIndex *self, CheckKind kind, BlockNumber block,
  * function of a data type did not accept a damaged value.  Such an error leaves
  * nothing to clean up.  check_guard raises all other errors again.
  */
-typedef void (*CheckStep) (CheckIndex *self);
 extern void check_guard(CheckIndex *self, CheckStep step);
 
 /*
@@ -220,14 +292,36 @@ extern void checkread_damaged(BlockNumber block, void *check);
 extern void checkread_end(CheckIndex *self);
 
 /*
- * checkpage.c: checkpage_tuples finds the tuples of a page that a copy holds,
- * but only those with offset numbers up to 'most'.  Returns false if the page
- * has none because it is new, deleted or half dead, or because it is damaged.
- * If 'quiet' is false, it also reports all damage.
+ * checkpage.c: what the pages of all methods have in common.
+ * checkpage_has_header returns true if a page's header is sound.  PageScan is a
+ * page whose tuples a CheckMethod.tuples looks for.  checkpage_bad reports
+ * damage, unless the scan is quiet, and returns false.  checkpage_item returns
+ * the tuple of a line pointer, or NULL if the line pointer is damaged.
+ *
+ * checkpage_values finds the values of a tuple's first 'n' columns, which must
+ * end before 'end'.  It stores the first 'nvalues' of them, and returns where
+ * the values end in the tuple, or 0 if they do not fit.
  */
-extern bool checkpage_tuples(CheckIndex *self, CheckPage *page, int most,
-							 bool quiet);
-extern bool checkpage_has_header(const CheckPage *page);
+typedef struct PageScan
+{
+	CheckIndex *self;
+	CheckPage  *page;
+	bool		quiet;
+	unsigned	upper;			/* tuples are between these two places */
+	unsigned	special;
+	Size		max_size;		/* btree: of a tuple with room for a TID */
+	Size		max_size_no_tid;	/* btree: of a tuple without */
+} PageScan;
+
+extern bool checkpage_has_header(const CheckIndex *self,
+								 const CheckPage *page);
+extern bool checkpage_bad(const PageScan *scan, OffsetNumber offset,
+						  const char *what);
+extern IndexTuple checkpage_item(const PageScan *scan, OffsetNumber offset);
+extern Size checkpage_values(const CheckColumn *columns, int n,
+							 IndexTuple tuple, Size end, Datum *values,
+							 bool *isnull, int nvalues);
+extern CheckColumn *checkpage_columns(TupleDesc desc);
 
 /* Unlike BTPageGetOpaque(), this trusts nothing in the header. */
 static inline BTPageOpaque
@@ -261,11 +355,46 @@ checkpage_tids(IndexTuple tuple)
 	return BTreeTupleIsPosting(tuple) ? BTreeTupleGetNPosting(tuple) : 1;
 }
 
-static inline OffsetNumber
-checkpage_first(const CheckPage *page)
+static inline bool
+checkpage_has_tid(IndexTuple tuple, uint64 tid)
 {
-	return P_FIRSTDATAKEY(checkpage_opaque(page));
+	int			n = checkpage_tids(tuple);
+
+	for (int i = 0; i < n; i++)
+		if (pt_tid_word(BTreeTupleGetHeapTID(tuple) + i) == tid)
+			return true;
+	return false;
 }
+
+/*
+ * checkcompare.c: checkcompare_pages compares self->here with other pages until
+ * the result is certain, and reports what is wrong: a test returns false, and
+ * what it found.  If 'what' is NULL, nothing is wrong.  checkcompare_broken
+ * fills in a fault in a link of self->here, and returns false.
+ */
+typedef struct LinkFault
+{
+	CheckKind	kind;
+	BlockNumber block;
+	OffsetNumber offset;
+	const char *what;
+	BlockNumber other;			/* for the message, or InvalidBlockNumber */
+} LinkFault;
+
+typedef bool (*LinkTest) (CheckIndex *self, LinkFault *fault);
+
+extern void checkcompare_pages(CheckIndex *self, LinkTest test);
+extern bool checkcompare_broken(CheckIndex *self, LinkFault *fault,
+								OffsetNumber offset, BlockNumber other,
+								const char *what);
+
+/*
+ * checkbtree.c: checkbtree_tuples is CheckMethod.tuples of a btree.
+ * checkbtree_find is its CheckMethod.find.
+ */
+extern bool checkbtree_tuples(CheckIndex *self, CheckPage *page, int most,
+							  bool quiet);
+extern bool checkbtree_find(CheckIndex *self, IndexTuple tuple);
 
 /*
  * checkorder.c: check_compare orders two tuples: <0, 0 or >0.  Truncated
@@ -295,28 +424,25 @@ extern void checklinks_page(CheckIndex *self);
 
 /*
  * checkrows.c: checkrows_begin (TeamKind.begin) begins a sort of entries and
- * rows.  checkrows_put_page puts the entries of self->here into self->sort;
- * checkrows_put_table puts this process's part of the table's rows.
- * checkrows_compare reads a slice of the sort.  checkrows_hash returns the hash
- * of the columns of an entry.  checkrows_has_row returns true if an entry may
- * point to this TID.
+ * rows.  checkrows_put_page (CheckStep) counts the entries of the leaf
+ * self->here, and puts them into self->sort, if there is one.
+ * checkrows_put and checkrows_compare are CheckMethod.put_rows and
+ * .compare_rows of methods with one entry for each row.  checkrows_hash returns
+ * the hash of the columns of an entry.  checkrows_has_row returns true if an
+ * entry may point to this TID.
  */
 extern PtSort *checkrows_begin(Team *team, const PtSortOptions *options);
 extern void checkrows_put_page(CheckIndex *self);
-extern void checkrows_put_table(CheckIndex *self,
-								ParallelTableScanDesc parallel, int shares,
-								Snapshot snapshot);
-extern void checkrows_compare(CheckIndex *self);
+extern void checkrows_put(CheckIndex *self, Team *team);
+extern void checkrows_compare(CheckIndex *self, Team *team);
 extern uint64 checkrows_hash(CheckIndex *self, IndexTuple tuple);
 extern bool checkrows_has_row(CheckIndex *self, uint64 tid);
 
 /*
- * checkfind.c: checkfind_tuple returns true if the index has this tuple, with
- * the same values of all columns and the same TID.  checkfind_suspects looks
- * for the suspects in all leaf pages, and reports those that are still there.
+ * checkfind.c: checkfind_suspects looks for the suspects in all leaf pages, and
+ * reports those that are still there.  It is part of CheckMethod.end.
  */
-extern bool checkfind_tuple(CheckIndex *self, IndexTuple tuple);
-extern void checkfind_suspects(CheckIndex *self, CheckSuspect *suspects, int n);
+extern void checkfind_suspects(CheckIndex *self);
 
 /* CheckRequest: how to check an index. */
 typedef struct CheckRequest
@@ -348,6 +474,7 @@ typedef enum CheckState
 	CHECK_IS_GONE,
 	CHECK_IS_FORBIDDEN,			/* the user may not check it */
 	CHECK_IS_NO_BTREE,
+	CHECK_IS_OTHER_METHOD,
 	CHECK_IS_OTHER_TEMP,
 	CHECK_IS_ELSEWHERE,			/* the server's own smgr does not store it */
 	CHECK_IS_INVALID,

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * checkindex.c
- *	  Checks a btree index with a team of processes: ptsort_check().
+ *	  Checks an index with a team of processes: ptsort_check().
  *
  * See check.h for what a check relies on.
  *
@@ -22,7 +22,10 @@ typedef struct CheckPart
 	CheckSuspects suspects;
 } CheckPart;
 
-/* CheckShared: what the participants share; the tree does not change. */
+/*
+ * CheckShared: what the participants share; the tree does not change.  The
+ * memory of the method (CheckMethod.shared_size) follows.
+ */
 typedef struct CheckShared
 {
 	CheckTree	tree;
@@ -42,10 +45,32 @@ typedef struct Checker
 	Team		team;			/* must be first */
 	CheckInfo	info;
 	CheckIndex	index;
+	BlockNumber nblocks;		/* leader: size of the index */
+	Size		size;			/* leader: bytes of the shared memory */
 } Checker;
 
 extern PGDLLEXPORT void ptsort_check_worker_main(dsm_segment *segment,
 												 shm_toc *toc);
+
+static const CheckMethod *const methods[] = {
+	&check_btree, &check_gist, &check_gin
+};
+
+const CheckMethod *
+check_method(Oid am)
+{
+	for (int i = 0; i < lengthof(methods); i++)
+		if (methods[i]->am == am)
+			return methods[i];
+	return NULL;
+}
+
+static Size
+parts_size(int processes)
+{
+	return MAXALIGN(add_size(offsetof(CheckShared, parts),
+							 mul_size(processes, sizeof(CheckPart))));
+}
 
 void
 check_found(CheckIndex *self, CheckKind kind, BlockNumber block,
@@ -64,53 +89,6 @@ check_found(CheckIndex *self, CheckKind kind, BlockNumber block,
 }
 
 /*
- * True if comparing a column's values calls only functions of the server's own.
- * Arrays of the server's own types do; ranges and records may have any types.
- */
-static bool
-has_own_functions(Relation index, int column)
-{
-	Oid			type = index->rd_opcintype[column];
-
-	if (type == ANYARRAYOID)
-	{
-		type = get_element_type(TupleDescAttr(RelationGetDescr(index),
-											  column)->atttypid);
-		if (!OidIsValid(type) || type >= FirstNormalObjectId ||
-			get_typtype(type) != TYPTYPE_BASE)
-			return false;
-	}
-	return index_getprocid(index, column + 1, BTORDER_PROC) <
-		FirstNormalObjectId && type != RECORDOID && !IsPolymorphicType(type);
-}
-
-/* The server's own functions leave nothing behind when they raise an error. */
-static bool
-is_trusted(Relation index)
-{
-	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-		if (!has_own_functions(index, i))
-			return false;
-	return true;
-}
-
-static CheckColumn *
-describe_columns(TupleDesc desc)
-{
-	CheckColumn *columns = palloc(mul_size(desc->natts, sizeof(CheckColumn)));
-
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-
-		columns[i].length = att->attlen;
-		columns[i].byval = att->attbyval;
-		columns[i].alignment = (uint8) att_align_nominal(1, att->attalign);
-	}
-	return columns;
-}
-
-/*
  * Prepare this process's check of an open index, and point it to its part of
  * the shared memory.  The leader calls this function before the launch, again
  * if no worker starts, because the shared memory is then another, and again in
@@ -121,22 +99,20 @@ begin_check(Checker *self)
 {
 	CheckIndex *check = &self->index;
 	CheckShared *shared = self->team.shared;
-	Relation	index = check->index;
 
 	check->tree = &shared->tree;
 	check->report = &shared->parts[self->team.participant].report;
 	check->suspects = &shared->parts[self->team.participant].suspects;
+	check->shared = (char *) shared + parts_size(self->team.processes);
 	if (check->here != NULL)
 		return;					/* the rest does not change */
-	check->key = key_index(index);
-	check->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
-	check->ncolumns = IndexRelationGetNumberOfAttributes(index);
-	check->columns = describe_columns(RelationGetDescr(index));
+	check->method->begin(check);
+	check->ncolumns = check->desc->natts;
+	check->columns = checkpage_columns(check->desc);
 	check->full = self->info.request.full;
-	check->trusted = is_trusted(index);
 	if (self->info.request.with_rows)
 	{
-		check->index_info = pt_build_index_info(index);
+		check->index_info = pt_build_index_info(check->index);
 		check->index_info->ii_Concurrent = true;	/* use the snapshot */
 	}
 	check->heap_blocks = RelationGetNumberOfBlocks(check->heap);
@@ -149,34 +125,6 @@ begin_check(Checker *self)
 	check->there = checkread_new_page(check->nkeys);
 	check->again = checkread_new_page(check->nkeys);
 	check->ahead = checkread_new_ahead();
-}
-
-static void
-count_tuples(CheckIndex *self)
-{
-	const CheckPage *page = self->here;
-
-	for (int i = checkpage_first(page); i <= page->last; i++)
-		if (page->tuples[i] != NULL)
-			self->report->tuples += checkpage_tids(page->tuples[i]);
-}
-
-/* The links are the last step: checklinks_page may replace the copy. */
-static void
-check_tuples(CheckIndex *self)
-{
-	bool		is_leaf = P_ISLEAF(checkpage_opaque(self->here));
-	CheckStep	steps[] = {
-		checkorder_page,
-		is_leaf ? count_tuples : NULL,
-		is_leaf && self->sort != NULL ? checkrows_put_page : NULL,
-		is_leaf && self->index->rd_index->indisunique ? checkunique_page : NULL,
-		checklinks_page
-	};
-
-	for (int i = 0; i < lengthof(steps); i++)
-		if (steps[i] != NULL)
-			check_guard(self, steps[i]);
 }
 
 static void
@@ -196,7 +144,8 @@ catch_error(CheckIndex *self)
 		PG_RE_THROW();
 	FlushErrorState();
 	self->catching = false;
-	self->key->failure.full = false;
+	if (self->key != NULL)
+		self->key->failure.full = false;
 	check_found(self, CHECK_BAD_PAGE, self->here->block, 0,
 				"values could not be compared: %s", error->message);
 	FreeErrorData(error);
@@ -224,8 +173,9 @@ check_page(CheckIndex *self, BlockNumber block)
 
 	if (fault != NULL)
 		check_found(self, CHECK_BAD_PAGE, block, 0, "%s", fault);
-	else if (checkpage_tuples(self, self->here, MaxIndexTuplesPerPage, false))
-		check_tuples(self);
+	else if (self->method->tuples(self, self->here, MaxIndexTuplesPerPage,
+								  false))
+		self->method->page(self);
 	self->report->pages++;
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(self->scratch);
@@ -257,9 +207,8 @@ check_fill(Team *team)
 		if (team->is_leader)
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, stop);
 	}
-	if (check->sort != NULL)
-		checkrows_put_table(check, team->scan, team_shares(team),
-							team->snapshot);
+	if (self->info.request.with_rows)
+		check->method->put_rows(check, team);
 	checkread_end(check);
 }
 
@@ -267,20 +216,24 @@ check_fill(Team *team)
 static void
 check_read(Team *team)
 {
-	CheckIndex *check = &((Checker *) team)->index;
-	int			slice;
+	Checker    *self = (Checker *) team;
 
-	check->sort = team->sort;
-	while (sort_next_slice(team->sort, &slice))
-		checkrows_compare(check);
-	checkread_end(check);
+	if (self->info.request.with_rows)
+		self->index.method->compare_rows(&self->index, team);
+	checkread_end(&self->index);
 }
 
 static Size
 check_shared_size(Team *team, int processes, int slices)
 {
-	return add_size(offsetof(CheckShared, parts),
-					mul_size(processes, sizeof(CheckPart)));
+	Checker    *self = (Checker *) team;
+	const CheckMethod *method = self->index.method;
+
+	self->nblocks = RelationGetNumberOfBlocks(self->index.index);
+	self->size = parts_size(processes);
+	if (method->shared_size != NULL)
+		self->size = add_size(self->size, method->shared_size(self->nblocks));
+	return self->size;
 }
 
 static void
@@ -289,11 +242,12 @@ check_shared_init(Team *team, int processes, int slices)
 	Checker    *self = (Checker *) team;
 	CheckShared *shared = team->shared;
 
-	memset(shared->parts, 0, mul_size(processes, sizeof(CheckPart)));
-	pg_atomic_init_u32(&shared->next, BTREE_METAPAGE + 1);
+	memset(shared, 0, self->size);
+	pg_atomic_init_u32(&shared->next, self->index.method->first);
+	shared->tree.nblocks = self->nblocks;
 	begin_check(self);
-	checklinks_tree(&self->index, &shared->tree);
-	self->index.report->pages++;
+	if (self->index.method->begin_pages != NULL)
+		self->index.method->begin_pages(&self->index, &shared->tree);
 	checkread_end(&self->index);
 }
 
@@ -306,6 +260,7 @@ check_open(Team *team)
 	self->info = *(const CheckInfo *) team->info;
 	self->index.heap = table_open(self->info.heap_id, AccessShareLock);
 	self->index.index = index_open(self->info.index_id, AccessShareLock);
+	self->index.method = check_method(self->index.index->rd_rel->relam);
 }
 
 static void
@@ -353,32 +308,31 @@ add_report(CheckReport *sum, const CheckReport *report)
 	}
 }
 
+/* Gather the suspects of all participants. */
 static void
-confirm_suspects(Checker *self)
+gather_suspects(Checker *self)
 {
 	CheckShared *shared = self->team.shared;
+	CheckIndex *check = &self->index;
 	int			processes = self->team.launched + 1;
-	CheckSuspect *suspects = palloc(mul_size(processes,
-											 sizeof(CheckSuspects)));
-	int			n = 0;
 	int64		dropped = 0;
 
+	check->sought = palloc(mul_size(processes, sizeof(CheckSuspects)));
+	check->nsought = 0;
 	for (int i = 0; i < processes; i++)
 	{
 		const CheckSuspects *found = &shared->parts[i].suspects;
 
-		memcpy(suspects + n, found->each, found->n * sizeof(CheckSuspect));
-		n += found->n;
+		memcpy(check->sought + check->nsought, found->each,
+			   found->n * sizeof(CheckSuspect));
+		check->nsought += found->n;
 		dropped += found->dropped;
 	}
-	if (n > 0)
-		checkfind_suspects(&self->index, suspects, n);
-	checkread_end(&self->index);
 	if (dropped > 0)
 		ereport(WARNING,
 				(errmsg("ptsort_check() did not look again at %lld entries of index \"%s\" that seemed to have no row",
 						(long long) dropped,
-						RelationGetRelationName(self->index.index)),
+						RelationGetRelationName(check->index)),
 				 errhint("If the check found problems, repair the index. Otherwise vacuum may have removed the rows: repeat the check while no vacuum runs.")));
 }
 
@@ -412,7 +366,11 @@ checkindex_run(Relation heap, Relation index, const CheckRequest *request,
 			.is_leader = true
 		},
 		.info = {RelationGetRelid(heap), RelationGetRelid(index), *request},
-		.index = {.heap = heap,.index = index}
+		.index = {
+			.heap = heap,
+			.index = index,
+			.method = check_method(index->rd_rel->relam)
+		}
 	};
 	Team	   *team = &self.team;
 	CheckShared *shared;
@@ -429,10 +387,11 @@ checkindex_run(Relation heap, Relation index, const CheckRequest *request,
 	team_finish(team);
 	shared = team->shared;
 	if (request->with_rows)
-	{
 		UnregisterSnapshot(team->snapshot);
-		confirm_suspects(&self);
-	}
+	gather_suspects(&self);
+	if (self.index.method->end != NULL)
+		self.index.method->end(&self.index);
+	checkread_end(&self.index);
 	memset(result, 0, sizeof(*result));
 	for (int i = 0; i <= team->launched; i++)
 		add_report(result, &shared->parts[i].report);

@@ -22,76 +22,6 @@
 /* Offset number of the last of a neighbour's first tuples */
 #define ENDS		(P_FIRSTKEY + 1)
 
-/* LinkFault: what a comparison found; 'what' is NULL if nothing is wrong. */
-typedef struct LinkFault
-{
-	CheckKind	kind;
-	BlockNumber block;
-	OffsetNumber offset;
-	const char *what;
-	BlockNumber other;			/* for the message, or InvalidBlockNumber */
-} LinkFault;
-
-typedef bool (*LinkTest) (CheckIndex *self, LinkFault *fault);
-
-/* Fill in a fault of self->here.  Returns false. */
-static bool
-broken(CheckIndex *self, LinkFault *fault, OffsetNumber offset,
-	   BlockNumber other, const char *what)
-{
-	*fault = (LinkFault)
-	{
-		CHECK_BROKEN_LINK, self->here->block, offset, what, other
-	};
-	return false;
-}
-
-/*
- * Compare self->here with other pages until the result is certain, and report
- * what is wrong.  If the page changed, the change may explain what the test
- * found.
- */
-static void
-compare(CheckIndex *self, LinkTest test)
-{
-	CheckPage  *here = self->here;
-	LinkFault	fault;
-	int			same = 0;
-	int			changes = 0;
-
-	if (!checkpage_is_live(here))
-		return;					/* it was deleted meanwhile */
-	while (same < CHECK_SURE)
-	{
-		if (test(self, &fault) ||
-			checkread_page(self, here->block, self->again) != NULL)
-			return;
-		if (memcmp(here->page, self->again->page, BLCKSZ) == 0)
-			same++;
-		else
-		{
-			if (++changes > CHECK_PATIENCE)
-			{
-				self->report->undecided++;
-				return;
-			}
-			same = 0;
-			memcpy(here->page, self->again->page, BLCKSZ);
-			if (!checkpage_tuples(self, here, MaxIndexTuplesPerPage, true))
-				return;
-		}
-		CHECK_FOR_INTERRUPTS();
-		if (same < CHECK_SURE)
-			pg_usleep(1000L << same);
-	}
-	if (fault.other == InvalidBlockNumber)
-		check_found(self, fault.kind, fault.block, fault.offset, "%s",
-					fault.what);
-	else
-		check_found(self, fault.kind, fault.block, fault.offset,
-					"%s (block %u)", fault.what, fault.other);
-}
-
 /*
  * Read a page to which self->here links, and its first tuples.  Returns false
  * if the page cannot be linked, or with fault->what NULL if it is not readable,
@@ -106,25 +36,25 @@ follow(CheckIndex *self, BlockNumber block, uint32 level, OffsetNumber offset,
 
 	fault->what = NULL;
 	if (block == P_NONE || !checkread_has_block(self, block))
-		return broken(self, fault, offset, block,
-					  "a link points to no page of the index");
+		return checkcompare_broken(self, fault, offset, block,
+								   "a link points to no page of the index");
 	if (checkread_page(self, block, there) != NULL)
 		return false;
 	if (PageIsNew((Page) there->page))
 	{
-		(void) broken(self, fault, 0, InvalidBlockNumber,
-					  "the page is empty, but a link points to it");
+		(void) checkcompare_broken(self, fault, 0, InvalidBlockNumber,
+								   "the page is empty, but a link points to it");
 		fault->kind = CHECK_BAD_PAGE;
 		fault->block = block;
 		return false;
 	}
-	(void) checkpage_tuples(self, there, ENDS, true);
+	(void) checkbtree_tuples(self, there, ENDS, true);
 	if (P_ISDELETED(opaque) || P_ISMETA(opaque))
-		return broken(self, fault, offset, block,
-					  "a link points to a page that is not in the tree");
+		return checkcompare_broken(self, fault, offset, block,
+								   "a link points to a page that is not in the tree");
 	if (opaque->btpo_level != level)
-		return broken(self, fault, offset, block,
-					  "a link points to a page of another level");
+		return checkcompare_broken(self, fault, offset, block,
+								   "a link points to a page of another level");
 	return true;
 }
 
@@ -135,7 +65,7 @@ follow(CheckIndex *self, BlockNumber block, uint32 level, OffsetNumber offset,
 static OffsetNumber
 first_key(const CheckPage *page)
 {
-	OffsetNumber first = checkpage_first(page);
+	OffsetNumber first = page->first;
 
 	if (!P_ISLEAF(checkpage_opaque(page)))
 		first = OffsetNumberNext(first);
@@ -191,19 +121,19 @@ test_edges(CheckIndex *self, LinkFault *fault)
 		self->tree->root == P_NONE)
 		return true;
 	if (P_ISROOT(opaque) && block != self->tree->root)
-		return broken(self, fault, 0, InvalidBlockNumber,
-					  "the page says that it is the root, but is not");
+		return checkcompare_broken(self, fault, 0, InvalidBlockNumber,
+								   "the page says that it is the root, but is not");
 	if (!P_LEFTMOST(opaque) && block == self->tree->leftmost[level])
-		return broken(self, fault, 0, opaque->btpo_prev,
-					  "the leftmost page of a level has a left sibling");
+		return checkcompare_broken(self, fault, 0, opaque->btpo_prev,
+								   "the leftmost page of a level has a left sibling");
 	if (P_LEFTMOST(opaque) && block != self->tree->leftmost[level] &&
 		!is_leftmost_gone(self, level))
-		return broken(self, fault, 0, InvalidBlockNumber,
-					  "the page has no left sibling, but is not the leftmost of its level");
+		return checkcompare_broken(self, fault, 0, InvalidBlockNumber,
+								   "the page has no left sibling, but is not the leftmost of its level");
 	if (P_RIGHTMOST(opaque) && block != self->tree->rightmost[level] &&
 		!is_rightmost(self, level, block))
-		return broken(self, fault, 0, InvalidBlockNumber,
-					  "the page has no right sibling, but is not the rightmost of its level");
+		return checkcompare_broken(self, fault, 0, InvalidBlockNumber,
+								   "the page has no right sibling, but is not the rightmost of its level");
 	return true;
 }
 
@@ -223,16 +153,16 @@ test_right(CheckIndex *self, LinkFault *fault)
 	if (!follow(self, right, opaque->btpo_level, 0, fault))
 		return fault->what == NULL;
 	if (checkpage_opaque(there)->btpo_prev != here->block)
-		return broken(self, fault, 0, right,
-					  "the left link of the right sibling does not point back");
+		return checkcompare_broken(self, fault, 0, right,
+								   "the left link of the right sibling does not point back");
 	first = checkpage_is_live(there) ? first_key(there) : 0;
 	/* an empty sibling may have the same high key */
 	strictly = first != P_HIKEY || P_RIGHTMOST(checkpage_opaque(there));
 	if (first == 0 || here->tuples[P_HIKEY] == NULL ||
 		check_is_sorted(self, here, P_HIKEY, there, first, strictly))
 		return true;
-	(void) broken(self, fault, P_HIKEY, right,
-				  "the high key does not precede the right sibling's tuples");
+	(void) checkcompare_broken(self, fault, P_HIKEY, right,
+							   "the high key does not precede the right sibling's tuples");
 	fault->kind = CHECK_OUT_OF_ORDER;
 	return false;
 }
@@ -255,10 +185,10 @@ is_being_deleted(CheckIndex *self, BlockNumber block)
 		if (P_ISHALFDEAD(opaque))
 			return true;
 		if (P_ISLEAF(opaque) ||
-			!checkpage_tuples(self, page, ENDS, true) ||
-			page->tuples[checkpage_first(page)] == NULL)
+			!checkbtree_tuples(self, page, ENDS, true) ||
+			page->tuples[page->first] == NULL)
 			return false;
-		block = BTreeTupleGetDownLink(page->tuples[checkpage_first(page)]);
+		block = BTreeTupleGetDownLink(page->tuples[page->first]);
 	}
 	return false;
 }
@@ -292,13 +222,13 @@ test_high_key(CheckIndex *self, OffsetNumber key, LinkFault *fault)
 		P_INCOMPLETE_SPLIT(checkpage_opaque(there)))
 		return true;
 	if (P_RIGHTMOST(checkpage_opaque(there)))
-		return broken(self, fault, key, there->block,
-					  "the rightmost page of a level is not the last child");
+		return checkcompare_broken(self, fault, key, there->block,
+								   "the rightmost page of a level is not the last child");
 	if (here->tuples[key] == NULL || there->tuples[P_HIKEY] == NULL ||
 		is_same_pivot(self, there->tuples[P_HIKEY], here->tuples[key]))
 		return true;
-	return broken(self, fault, key, there->block,
-				  "the key differs from the high key of the page before it");
+	return checkcompare_broken(self, fault, key, there->block,
+							   "the key differs from the high key of the page before it");
 }
 
 /*
@@ -325,8 +255,8 @@ test_way(CheckIndex *self, BlockNumber target, OffsetNumber offset,
 		if (!split && !P_ISHALFDEAD(opaque))
 		{
 			if (level == 0 || !is_being_deleted(self, block))
-				return broken(self, fault, offset, block,
-							  "there is no downlink for a page");
+				return checkcompare_broken(self, fault, offset, block,
+										   "there is no downlink for a page");
 			if (!follow(self, block, level, offset, fault))
 				return fault->what == NULL;
 		}
@@ -345,10 +275,10 @@ first_cousin(CheckIndex *self)
 	OffsetNumber first;
 
 	if (right == P_NONE || checkread_page(self, right, page) != NULL ||
-		!checkpage_tuples(self, page, ENDS, true) ||
+		!checkbtree_tuples(self, page, ENDS, true) ||
 		P_ISLEAF(checkpage_opaque(page)))
 		return InvalidBlockNumber;
-	first = checkpage_first(page);
+	first = page->first;
 	return page->tuples[first] == NULL ? InvalidBlockNumber :
 		BTreeTupleGetDownLink(page->tuples[first]);
 }
@@ -364,8 +294,8 @@ test_last_child(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 
 	if (P_RIGHTMOST(opaque) || P_INCOMPLETE_SPLIT(opaque))
 		return true;
-	return broken(self, fault, offset, self->there->block,
-				  "the last child is not the rightmost page of its level");
+	return checkcompare_broken(self, fault, offset, self->there->block,
+							   "the last child is not the rightmost page of its level");
 }
 
 /* Compare self->here with the child of its downlink at 'offset'. */
@@ -385,15 +315,15 @@ test_child(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 		return fault->what == NULL;
 	/* the downlink of a half-dead page stays only if its parent dies, too */
 	if (P_ISHALFDEAD(checkpage_opaque(there)) &&
-		checkpage_first(here) < here->last)
-		return broken(self, fault, offset, there->block,
-					  "there is a downlink for a page that is half dead");
+		here->first < here->last)
+		return checkcompare_broken(self, fault, offset, there->block,
+								   "there is a downlink for a page that is half dead");
 	first = checkpage_is_live(there) ? first_key(there) : 0;
 	if (first != 0 && here->nkeys[offset] > 0 &&
 		!check_is_sorted(self, here, offset, there, first, true))
 	{
-		(void) broken(self, fault, offset, there->block,
-					  "the downlink's key does not precede the child's tuples");
+		(void) checkcompare_broken(self, fault, offset, there->block,
+								   "the downlink's key does not precede the child's tuples");
 		fault->kind = CHECK_OUT_OF_ORDER;
 		return false;
 	}
@@ -413,7 +343,7 @@ test_child(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 static bool
 test_children(CheckIndex *self, LinkFault *fault)
 {
-	for (int i = checkpage_first(self->here); i <= self->here->last; i++)
+	for (int i = self->here->first; i <= self->here->last; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!test_child(self, i, fault))
@@ -425,10 +355,10 @@ test_children(CheckIndex *self, LinkFault *fault)
 void
 checklinks_page(CheckIndex *self)
 {
-	compare(self, test_edges);
-	compare(self, test_right);
-	if (!P_ISLEAF(checkpage_opaque(self->here)))
-		compare(self, test_children);
+	checkcompare_pages(self, test_edges);
+	checkcompare_pages(self, test_right);
+	if (!self->here->is_leaf)
+		checkcompare_pages(self, test_children);
 }
 
 /* Returns what is wrong with the metapage, or NULL. */
@@ -441,7 +371,8 @@ read_metapage(CheckIndex *self, CheckTree *tree)
 
 	if (fault != NULL)
 		return fault;
-	if (!checkpage_has_header(page) || !P_ISMETA(checkpage_opaque(page)) ||
+	if (!checkpage_has_header(self, page) ||
+		!P_ISMETA(checkpage_opaque(page)) ||
 		meta->btm_magic != BTREE_MAGIC)
 		return "block 0 is not the metapage of a btree";
 	if (meta->btm_version < BTREE_MIN_VERSION ||
@@ -495,11 +426,11 @@ find_edge(CheckIndex *self, const CheckTree *tree, BlockNumber *edge,
 
 		if (!checkread_has_block(self, block) ||
 			checkread_page(self, block, page) != NULL ||
-			!checkpage_tuples(self, page, MaxIndexTuplesPerPage, true) ||
+			!checkbtree_tuples(self, page, MaxIndexTuplesPerPage, true) ||
 			checkpage_opaque(page)->btpo_level != level)
 			return;
 		edge[level] = block;
-		offset = right ? page->last : checkpage_first(page);
+		offset = right ? page->last : page->first;
 		if (level == 0 || offset == 0 || page->tuples[offset] == NULL)
 			return;
 		block = BTreeTupleGetDownLink(page->tuples[offset]);
@@ -535,7 +466,6 @@ checklinks_tree(CheckIndex *self, CheckTree *tree)
 	const char *fault = "";
 	CheckKind	kind = CHECK_BAD_PAGE;
 
-	tree->nblocks = RelationGetNumberOfBlocks(self->index);
 	tree->heapkeyspace = tree->allequalimage = true;
 	memset(tree->leftmost, 0xFF, sizeof(tree->leftmost));
 	memset(tree->rightmost, 0xFF, sizeof(tree->rightmost));

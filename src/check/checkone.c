@@ -41,10 +41,12 @@ judge(const CheckTarget *target, CheckUse use)
 	Relation	heap = target->heap;
 	Relation	index = target->index;
 
-	if (index->rd_rel->relam != BTREE_AM_OID ||
+	if (use == CHECK_USES_TABLE && index->rd_rel->relam != BTREE_AM_OID)
+		return CHECK_IS_NO_BTREE;
+	if (check_method(index->rd_rel->relam) == NULL ||
 		(index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX &&
 		 use != CHECK_USES_TABLE))
-		return CHECK_IS_NO_BTREE;
+		return CHECK_IS_OTHER_METHOD;
 	if (!pt_may_maintain(RelationGetRelid(heap), target->caller.user))
 		return CHECK_IS_FORBIDDEN;
 	if (RELATION_IS_OTHER_TEMP(index))
@@ -70,8 +72,8 @@ checkone_open(Oid index_id, CheckUse use, CheckTarget *target)
 	CheckState	state = CHECK_IS_GONE;
 
 	if (!OidIsValid(heap_id))
-		return get_rel_relkind(index_id) == '\0' ?
-			CHECK_IS_GONE : CHECK_IS_NO_BTREE;
+		return get_rel_relkind(index_id) == '\0' ? CHECK_IS_GONE :
+			use == CHECK_USES_TABLE ? CHECK_IS_NO_BTREE : CHECK_IS_OTHER_METHOD;
 	/* lock the table first, as all statements do */
 	target->heap = try_relation_open(heap_id, AccessShareLock);
 	if (target->heap == NULL)
@@ -110,6 +112,9 @@ checkone_reason(CheckState state, int *sqlstate)
 		},
 		[CHECK_IS_NO_BTREE] = {
 			ERRCODE_WRONG_OBJECT_TYPE, "it is not a btree index"
+		},
+		[CHECK_IS_OTHER_METHOD] = {
+			ERRCODE_WRONG_OBJECT_TYPE, "it is not a btree, GiST or GIN index"
 		},
 		[CHECK_IS_OTHER_TEMP] = {
 			ERRCODE_FEATURE_NOT_SUPPORTED,

@@ -20,7 +20,6 @@
 #include "compat.h"
 
 #include "check/check.h"
-#include "util.h"
 
 /* Returns a tuple's last or first heap TID as a word; 0 if it has none. */
 static uint64
@@ -105,7 +104,7 @@ check_is_sorted(CheckIndex *self, const CheckPage *a, int i,
 static int
 last_tuple(const CheckPage *page)
 {
-	for (int i = page->last; i >= checkpage_first(page); i--)
+	for (int i = page->last; i >= page->first; i--)
 		if (page->tuples[i] != NULL)
 			return i;
 	return 0;
@@ -121,7 +120,7 @@ checkorder_page(CheckIndex *self)
 
 	memset(page->same, false, sizeof(page->same));
 	begin_comparing(self, self->full);
-	for (int i = checkpage_first(page); i < page->last; i++)
+	for (int i = page->first; i < page->last; i++)
 	{
 		if (page->tuples[i] == NULL || page->tuples[i + 1] == NULL)
 			continue;
@@ -224,10 +223,10 @@ count_to_the_right(CheckIndex *self)
 		if (checkread_page(self, block, there) != NULL ||
 			PageIsNew((Page) there->page))
 			return 0;
-		(void) checkpage_tuples(self, there, MaxIndexTuplesPerPage, true);
+		(void) checkbtree_tuples(self, there, MaxIndexTuplesPerPage, true);
 		if (!P_ISLEAF(checkpage_opaque(there)))
 			return 0;
-		for (int i = checkpage_first(there);
+		for (int i = there->first;
 			 i <= there->last && checkpage_is_live(there); i++)
 		{
 			if (there->tuples[i] == NULL)
@@ -251,7 +250,7 @@ checkunique_page(CheckIndex *self)
 	bool		counted = false;
 
 	/* looks at the rows only of tuples that may have an equal tuple */
-	for (int i = checkpage_first(page); i <= page->last; i++)
+	for (int i = page->first; i <= page->last; i++)
 	{
 		bool		is_last = i == page->last;
 		bool		has_equal = counted || page->same[i] || is_last;

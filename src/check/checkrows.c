@@ -127,7 +127,7 @@ checkrows_hash(CheckIndex *self, IndexTuple tuple)
 	uint64		hash;
 
 	self->catching = true;
-	index_deform_tuple(tuple, RelationGetDescr(self->index), values, isnull);
+	index_deform_tuple(tuple, self->desc, values, isnull);
 	hash = hash_columns(self, values, isnull);
 	self->catching = false;
 	return hash;
@@ -138,16 +138,19 @@ checkrows_put_page(CheckIndex *self)
 {
 	const CheckPage *page = self->here;
 
-	for (int i = checkpage_first(page); i <= page->last; i++)
+	for (int i = page->first; i <= page->last; i++)
 	{
 		IndexTuple	tuple = page->tuples[i];
 		uint64		hash;
 		int			n;
 
-		if (tuple == NULL || checkpage_is_dead(page, i))
+		if (tuple == NULL)
+			continue;
+		n = checkpage_tids(tuple);
+		self->report->tuples += n;
+		if (self->sort == NULL || checkpage_is_dead(page, i))
 			continue;
 		hash = checkrows_hash(self, tuple);
-		n = checkpage_tids(tuple);
 		for (int j = 0; j < n; j++)
 			put_record(self, BTreeTupleGetHeapTID(tuple) + j, hash, 0);
 	}
@@ -160,15 +163,20 @@ put_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 {
 	CheckIndex *self = arg;
 	MemoryContext caller = MemoryContextSwitchTo(self->scratch);
+	Datum		entry[INDEX_MAX_KEYS];
 
+	if (self->method->compress != NULL)
+	{
+		self->method->compress(self, values, isnull, entry);
+		values = entry;
+	}
 	put_record(self, tid, hash_columns(self, values, isnull), IS_ROW);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(self->scratch);
 }
 
 void
-checkrows_put_table(CheckIndex *self, ParallelTableScanDesc parallel,
-					int shares, Snapshot snapshot)
+checkrows_put(CheckIndex *self, Team *team)
 {
 	HeapScanTarget target = {
 		.index = self->index,
@@ -178,8 +186,8 @@ checkrows_put_table(CheckIndex *self, ParallelTableScanDesc parallel,
 		.state = self
 	};
 
-	(void) heapscan_build(self->heap, &target, 1, parallel, shares, snapshot,
-						  false);
+	(void) heapscan_build(self->heap, &target, 1, team->scan,
+						  team_shares(team), team->snapshot, false);
 }
 
 bool
@@ -244,8 +252,7 @@ form_entry(CheckIndex *self, uint64 tid, bool *excluded)
 	if (!TTS_EMPTY(slot) && !*excluded)
 	{
 		FormIndexDatum(self->index_info, slot, estate, values, isnull);
-		entry = index_form_tuple(RelationGetDescr(self->index), values,
-								 isnull);
+		entry = self->method->form(self, values, isnull);
 		entry->t_tid = target;
 	}
 	table_index_fetch_end(fetch);
@@ -292,7 +299,7 @@ find_entry(CheckIndex *self, uint64 tid)
 	bool		excluded = false;
 	IndexTuple	entry = form_entry(self, tid, &excluded);
 
-	if (entry != NULL && !checkfind_tuple(self, entry))
+	if (entry != NULL && !self->method->find(self, entry))
 		check_found(self, CHECK_NO_ENTRY, (BlockNumber) (tid >> 16),
 					(OffsetNumber) tid,
 					"the index has no entry for the row at this place of the table");
@@ -351,8 +358,8 @@ finish_group(CheckIndex *self, const RowGroup *group)
 	MemoryContextReset(self->scratch);
 }
 
-void
-checkrows_compare(CheckIndex *self)
+static void
+compare_slice(CheckIndex *self)
 {
 	RowGroup	group;
 	const uint64 *record;
@@ -371,4 +378,14 @@ checkrows_compare(CheckIndex *self)
 	}
 	if (group.n > 0)
 		finish_group(self, &group);
+}
+
+void
+checkrows_compare(CheckIndex *self, Team *team)
+{
+	int			slice;
+
+	self->sort = team->sort;
+	while (sort_next_slice(team->sort, &slice))
+		compare_slice(self);
 }
