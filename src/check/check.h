@@ -227,6 +227,8 @@ struct CheckIndex
 								 * leave nothing to clean up */
 	const CheckTree *tree;
 	void	   *shared;			/* the method's shared memory */
+	int			processes;		/* maximum number of participants */
+	int64		budget;			/* bytes, for this participant's rows */
 	CheckReport *report;
 	PtSort	   *sort;			/* entries and rows, or NULL */
 	CheckSuspects *suspects;

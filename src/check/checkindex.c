@@ -104,6 +104,8 @@ begin_check(Checker *self)
 	check->report = &shared->parts[self->team.participant].report;
 	check->suspects = &shared->parts[self->team.participant].suspects;
 	check->shared = (char *) shared + parts_size(self->team.processes);
+	check->processes = self->team.processes;
+	check->budget = self->info.request.budget / check->processes;
 	if (check->here != NULL)
 		return;					/* the rest does not change */
 	check->method->begin(check);
@@ -218,7 +220,8 @@ check_read(Team *team)
 {
 	Checker    *self = (Checker *) team;
 
-	if (self->info.request.with_rows)
+	if (self->info.request.with_rows &&
+		self->index.method->compare_rows != NULL)
 		self->index.method->compare_rows(&self->index, team);
 	checkread_end(&self->index);
 }
