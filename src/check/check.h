@@ -260,6 +260,13 @@ extern const CheckMethod *check_method(Oid am);
 #define CHECK_SURE		3
 #define CHECK_PATIENCE	(32 * CHECK_SURE)
 
+/*
+ * check_is_trusted returns true if the index calls only functions of the
+ * server's own for the values of its key columns.  These leave nothing behind
+ * when they raise an error.
+ */
+extern bool check_is_trusted(Relation index);
+
 extern void check_found(CheckIndex *self, CheckKind kind, BlockNumber block,
 						OffsetNumber offset, const char *format,...)
 			pg_attribute_printf(5, 6);
@@ -300,6 +307,7 @@ extern void checkread_end(CheckIndex *self);
  * page whose tuples a CheckMethod.tuples looks for.  checkpage_bad reports
  * damage, unless the scan is quiet, and returns false.  checkpage_item returns
  * the tuple of a line pointer, or NULL if the line pointer is damaged.
+ * checkpage_overlap reports if tuples of the page share bytes.
  *
  * checkpage_values finds the values of a tuple's first 'n' columns, which must
  * end before 'end'.  It stores the first 'nvalues' of them, and returns where
@@ -321,6 +329,7 @@ extern bool checkpage_has_header(const CheckIndex *self,
 extern bool checkpage_bad(const PageScan *scan, OffsetNumber offset,
 						  const char *what);
 extern IndexTuple checkpage_item(const PageScan *scan, OffsetNumber offset);
+extern void checkpage_overlap(const PageScan *scan);
 extern Size checkpage_values(const CheckColumn *columns, int n,
 							 IndexTuple tuple, Size end, Datum *values,
 							 bool *isnull, int nvalues);

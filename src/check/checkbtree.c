@@ -294,44 +294,12 @@ checkbtree_find(CheckIndex *self, IndexTuple tuple)
 	return false;
 }
 
-/*
- * True if comparing a column's values calls only functions of the server's own.
- * Arrays of the server's own types do; ranges and records may have any types.
- */
-static bool
-has_own_functions(Relation index, int column)
-{
-	Oid			type = index->rd_opcintype[column];
-
-	if (type == ANYARRAYOID)
-	{
-		type = get_element_type(TupleDescAttr(RelationGetDescr(index),
-											  column)->atttypid);
-		if (!OidIsValid(type) || type >= FirstNormalObjectId ||
-			get_typtype(type) != TYPTYPE_BASE)
-			return false;
-	}
-	return index_getprocid(index, column + 1, BTORDER_PROC) <
-		FirstNormalObjectId && type != RECORDOID && !IsPolymorphicType(type);
-}
-
-/* The server's own functions leave nothing behind when they raise an error. */
-static bool
-is_trusted(Relation index)
-{
-	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-		if (!has_own_functions(index, i))
-			return false;
-	return true;
-}
-
 static void
 begin(CheckIndex *self)
 {
 	self->desc = RelationGetDescr(self->index);
 	self->key = key_index(self->index);
 	self->nkeys = IndexRelationGetNumberOfKeyAttributes(self->index);
-	self->trusted = is_trusted(self->index);
 }
 
 static void

@@ -66,6 +66,35 @@ check_method(Oid am)
 	return NULL;
 }
 
+static bool
+has_own_functions(Relation index, int column)
+{
+	Oid			type = index->rd_opcintype[column];
+
+	/* arrays of the server's own types; ranges and records may have any type */
+	if (type == ANYARRAYOID)
+	{
+		type = get_element_type(TupleDescAttr(RelationGetDescr(index),
+											  column)->atttypid);
+		if (!OidIsValid(type) || type >= FirstNormalObjectId ||
+			get_typtype(type) != TYPTYPE_BASE)
+			return false;
+	}
+	for (int i = 1; i <= index->rd_indam->amsupport; i++)
+		if (index_getprocid(index, column + 1, i) >= FirstNormalObjectId)
+			return false;
+	return type != RECORDOID && !IsPolymorphicType(type);
+}
+
+bool
+check_is_trusted(Relation index)
+{
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+		if (!has_own_functions(index, i))
+			return false;
+	return true;
+}
+
 static Size
 parts_size(int processes)
 {
@@ -113,6 +142,7 @@ begin_check(Checker *self)
 	check->ncolumns = check->desc->natts;
 	check->columns = checkpage_columns(check->desc);
 	check->full = self->info.request.full;
+	check->trusted = check_is_trusted(check->index);
 	if (self->info.request.with_rows)
 	{
 		check->index_info = pt_build_index_info(check->index);

@@ -57,6 +57,33 @@ checkpage_item(const PageScan *scan, OffsetNumber offset)
 	return NULL;
 }
 
+void
+checkpage_overlap(const PageScan *scan)
+{
+	CheckPage  *page = scan->page;
+	bool		taken[BLCKSZ / MAXIMUM_ALIGNOF] = {false};
+
+	for (int i = FirstOffsetNumber; i <= page->last; i++)
+	{
+		ItemId		item = PageGetItemId((Page) page->page, i);
+		int			at = ItemIdGetOffset(item) / MAXIMUM_ALIGNOF;
+		int			end = at + ItemIdGetLength(item) / MAXIMUM_ALIGNOF;
+
+		if (page->tuples[i] == NULL)
+			continue;
+		for (; at < end; at++)
+		{
+			if (taken[at])
+			{
+				(void) checkpage_bad(scan, i, "the tuple overlaps another one");
+				page->tuples[i] = NULL;
+				break;
+			}
+			taken[at] = true;
+		}
+	}
+}
+
 /*
  * Returns the size of the value at 'at', of a variable length, or 0 if it does
  * not fit into 'room' bytes.
