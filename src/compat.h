@@ -191,7 +191,7 @@ typedef struct SplitedPageLayout SplitPageLayout;
 /* Put pt_noreturn before the declaration of a function that never returns. */
 #define pt_noreturn pg_attribute_noreturn()
 
-/* An index scan without statistics of its own, and without order by operators */
+/* An index scan without statistics of its own or an order by operators */
 #define pt_index_beginscan(heap, index, snapshot, nkeys) \
 	index_beginscan(heap, index, snapshot, nkeys, 0)
 
