@@ -1091,12 +1091,11 @@ BEGIN ATOMIC
 			) w
 		WHERE t.is_own
 		UNION ALL
-		-- "not sound": only a new file then proves that the order is right.  A call
-		-- that is not about collations records nothing of these indexes.
-		SELECT 3, i.place, CASE WHEN changed_collations THEN i.indexrelid END,
-			i.indexrelid, i.indrelid, NULL,
+		-- "not sound": only a new file then proves that the order is right
+		SELECT 3, i.place, i.indexrelid, i.indexrelid, i.indrelid, NULL,
 			ARRAY[pg_catalog.concat('ptsort cannot check indexes of the access method ', i.amname)],
-			NULL, CASE WHEN changed_collations THEN i.reindex END, NULL, i.orders
+			NULL, CASE WHEN changed_collations THEN i.reindex END, NULL,
+			CASE WHEN changed_collations THEN i.orders END
 		FROM indexes i
 		WHERE i.is_due AND NOT i.is_known AND i.is_own
 		UNION ALL
@@ -1150,8 +1149,14 @@ BEGIN ATOMIC
 		HAVING changed_collations
 			OR pg_catalog.count(*) OPERATOR(pg_catalog.>) 0::pg_catalog.int8
 	), recorded AS MATERIALIZED (
+		-- A check that proves nothing about orders, and finds nothing, leaves what
+		-- another check proved.
 		SELECT CASE WHEN own.records THEN ptsort_record_checks(
-			(SELECT pg_catalog.array_agg(r.relation) FROM rows r),
+			(SELECT pg_catalog.array_agg(
+					CASE WHEN r.orders IS NOT NULL
+						OR r.problems OPERATOR(pg_catalog.>) 0::pg_catalog.int8
+						THEN r.relation END)
+				FROM rows r),
 			(SELECT pg_catalog.array_agg(
 					CASE WHEN r.problems IS NOT NULL
 						OR r.section OPERATOR(pg_catalog.=) 3 THEN r.orders END)
