@@ -83,7 +83,7 @@ add_segment(const GinCheck *check, GinTids *list,
 	return true;
 }
 
-/* The list, or n TIDs if it is not compressed, fits the page. */
+/* Read the segments between two places or, if not compressed, the TIDs. */
 static void
 read_list(const GinCheck *check, GinTids *list, const char *at,
 		  const char *end, bool compressed)
@@ -95,24 +95,23 @@ read_list(const GinCheck *check, GinTids *list, const char *at,
 	list->kind = CHECK_BAD_PAGE;
 	while (goes_on && at < end)
 	{
-		if (!compressed)
-		{
-			goes_on = add_tid(check, list,
-							  pt_tid_word((const ItemPointerData *) at));
-			at += sizeof(ItemPointerData);
-			continue;
-		}
-		goes_on = add_segment(check, list, (const GinPostingList *) at);
-		at += SizeOfGinPostingList((const GinPostingList *) at);
+		goes_on = compressed ?
+			add_segment(check, list, (const GinPostingList *) at) :
+			add_tid(check, list, pt_tid_word((const ItemPointerData *) at));
+		at += compressed ? SizeOfGinPostingList((const GinPostingList *) at) :
+			sizeof(ItemPointerData);
 	}
 }
 
 void
-checkgin_entry_tids(CheckIndex *self, IndexTuple tuple, GinTids *list)
+checkgin_entry_tids(CheckIndex *self, const CheckPage *page, IndexTuple tuple,
+					GinTids *list)
 {
-	const char *at = (char *) GinGetPosting(tuple);
-	int			n = GinGetNPosting(tuple);
-	bool		compressed = GinItupIsCompressed(tuple);
+	bool		is_pending = checkgin_has_flag(page, GIN_LIST);
+	const char *at = is_pending ? (char *) &tuple->t_tid :
+		(char *) GinGetPosting(tuple);
+	int			n = is_pending ? 1 : GinGetNPosting(tuple);
+	bool		compressed = !is_pending && GinItupIsCompressed(tuple);
 	Size		size = n * sizeof(ItemPointerData);
 
 	if (compressed && n > 0)
@@ -199,84 +198,71 @@ check_key(const PageScan *scan, OffsetNumber offset, IndexTuple tuple,
 	return column;
 }
 
-/* Check a tuple, and add it to the page's tuples if it is sound. */
+/* Returns the end of a tuple's key, or 0 if the rest of the tuple is wrong. */
+static Size
+check_shape(const PageScan *scan, OffsetNumber offset, IndexTuple tuple)
+{
+	const GinCheck *check = scan->self->state;
+	const CheckPage *page = scan->page;
+	OffsetNumber row = GinItemPointerGetOffsetNumber(&tuple->t_tid);
+
+	if (ItemIdIsDead(PageGetItemId((Page) page->page, offset)))
+		return checkpage_bad(scan, offset, "the line pointer is wrong");
+	if (checkgin_has_flag(page, GIN_LIST) && (row == 0 || row > check->most))
+		return checkpage_bad(scan, offset, "the tuple points to no row");
+	if (!checkgin_has_flag(page, GIN_LIST | GIN_LEAF) && row != 0)
+		return checkpage_bad(scan, offset, "the downlink has an offset");
+	return page->is_leaf ? check_list(scan, offset, tuple) :
+		IndexTupleSize(tuple);
+}
+
+/*
+ * Check a tuple, and add it to the page's tuples if it is sound.  'taken' has
+ * the places in the page that belong to tuples.
+ */
 static void
-check_tuple(const PageScan *scan, OffsetNumber offset)
+check_tuple(const PageScan *scan, OffsetNumber offset, bool *taken)
 {
 	CheckPage  *page = scan->page;
 	IndexTuple	tuple = checkpage_item(scan, offset);
-	uint64		tid;
-	Size		end;
+	Size		end = tuple == NULL ? 0 : check_shape(scan, offset, tuple);
+	bool	   *at = taken + ((char *) tuple - page->page) / MAXIMUM_ALIGNOF;
 
 	page->tuples[offset] = NULL;
-	if (tuple == NULL)
-		return;
-	end = IndexTupleSize(tuple);
-	tid = pt_tid_word(&tuple->t_tid);
-	if (ItemIdIsDead(PageGetItemId((Page) page->page, offset)))
-		end = checkpage_bad(scan, offset, "the line pointer is wrong");
-	else if (checkgin_has_flag(page, GIN_LIST))
-	{
-		if ((OffsetNumber) tid == 0 ||
-			(OffsetNumber) tid > ((GinCheck *) scan->self->state)->most)
-			end = checkpage_bad(scan, offset, "the tuple points to no row");
-	}
-	else if (page->is_leaf)
-		end = check_list(scan, offset, tuple);
-	else if ((OffsetNumber) tid != InvalidOffsetNumber)
-		end = checkpage_bad(scan, offset, "the downlink has an offset");
 	if (end == 0)
 		return;
 	page->nkeys[offset] = check_key(scan, offset, tuple, end);
-	if (page->nkeys[offset] > 0)
-		page->tuples[offset] = tuple;
-}
-
-static void
-check_overlaps(const PageScan *scan)
-{
-	bool		taken[BLCKSZ / MAXIMUM_ALIGNOF] = {false};
-	bool		again = false;
-
-	for (int i = 1; i <= scan->page->last; i++)
+	if (page->nkeys[offset] == 0)
+		return;
+	page->tuples[offset] = tuple;
+	for (Size i = 0; i < IndexTupleSize(tuple); i += MAXIMUM_ALIGNOF)
 	{
-		IndexTuple	tuple = scan->page->tuples[i];
-		Size		at = ((char *) tuple - scan->page->page) / MAXIMUM_ALIGNOF;
-
-		if (tuple == NULL)
-			continue;
-		for (Size n = 0; n < IndexTupleSize(tuple); n += MAXIMUM_ALIGNOF)
-		{
-			again |= taken[at];
-			taken[at++] = true;
-		}
+		if (*at)
+			(void) checkpage_bad(scan, offset, "the tuple overlaps another one");
+		*at++ = true;
 	}
-	if (again)
-		(void) checkpage_bad(scan, 0, "tuples overlap");
 }
 
 static bool
 check_entries(const PageScan *scan, int most)
 {
 	CheckPage  *page = scan->page;
-	PageHeader	header = (PageHeader) page->page;
+	unsigned	lower = ((PageHeader) page->page)->pd_lower;
 	OffsetNumber n = PageGetMaxOffsetNumber((Page) page->page);
+	bool		taken[BLCKSZ / MAXIMUM_ALIGNOF] = {false};
 
 	if (n > MaxIndexTuplesPerPage ||
-		(header->pd_lower - SizeOfPageHeaderData) % sizeof(ItemIdData) != 0)
-		return checkpage_bad(scan, 0, "the number of line pointers is impossible");
-	if (n == 0 && !checkgin_has_flag(page, GIN_LIST) &&
-		(page->block != GIN_ROOT_BLKNO || !page->is_leaf))
-		return checkpage_bad(scan, 0, "the page is empty");
+		(lower - SizeOfPageHeaderData) % sizeof(ItemIdData) != 0 ||
+		(n == 0 && !checkgin_has_flag(page, GIN_LIST) &&
+		 (page->block != GIN_ROOT_BLKNO || !page->is_leaf)))
+		return checkpage_bad(scan, 0, "the number of tuples is impossible");
 	page->last = n;
 	for (int i = 1; i <= n; i++)
 	{
 		page->tuples[i] = NULL;
 		if (i <= most || i == n)
-			check_tuple(scan, i);
+			check_tuple(scan, i, taken);
 	}
-	if (most >= n)
-		check_overlaps(scan);
 	return true;
 }
 
@@ -368,22 +354,21 @@ static void
 check_keys(CheckIndex *self)
 {
 	const CheckPage *page = self->here;
-	bool		is_infinite = !page->is_leaf &&
-		checkgin_right(page) == InvalidBlockNumber;
-	GinKey		keys[2];
-	int			n = 0;
+	GinKey		before;
+	bool		has_before = false;
 
-	/* the key of the last downlink counts as infinite */
-	for (int i = 1; i <= page->last - (is_infinite ? 1 : 0); i++)
+	for (int i = 1; i <= checkgin_last_key(page); i++)
 	{
+		GinKey		key;
+
 		if (page->tuples[i] == NULL)
 			continue;
-		keys[n % 2] = checkgin_key(self, page, i);
-		if (n > 0 && checkgin_compare(self, keys[(n - 1) % 2],
-									  keys[n % 2]) >= 0)
+		key = checkgin_key(self, page, i);
+		if (has_before && checkgin_compare(self, before, key) >= 0)
 			check_found(self, CHECK_OUT_OF_ORDER, page->block, i,
 						"the tuple does not follow the tuple before it");
-		n++;
+		before = key;
+		has_before = true;
 	}
 }
 
@@ -401,28 +386,21 @@ static void
 check_data_order(CheckIndex *self, GinTids *list)
 {
 	const CheckPage *page = self->here;
-	bool		is_rightmost = checkgin_right(page) == InvalidBlockNumber;
 
+	list->n = 0;
 	if (page->is_leaf)
 	{
 		checkgin_leaf_tids(self, page, list);
 		report_list(self, list, 0);
 	}
-	else
+	for (int i = 0; i < checkgin_last_key(page) && !page->is_leaf; i++)
 	{
-		const PostingItem *items =
-			GinDataPageGetPostingItem((Page) page->page, 1);
-
-		list->n = page->last - (is_rightmost && page->last > 0 ? 1 : 0);
-		for (int i = 0; i < list->n; i++)
-		{
-			list->tids[i] = pt_tid_word(&items[i].key);
-			if (i > 0 && list->tids[i] <= list->tids[i - 1])
-				check_found(self, CHECK_OUT_OF_ORDER, page->block, i + 1,
-							"the downlink does not follow the downlink before it");
-		}
+		list->tids[list->n++] = pt_tid_word(&checkgin_item(page, i + 1)->key);
+		if (i > 0 && list->tids[i] <= list->tids[i - 1])
+			check_found(self, CHECK_OUT_OF_ORDER, page->block, i + 1,
+						"the tuple does not follow the tuple before it");
 	}
-	if (!is_rightmost && list->n > 0 &&
+	if (checkgin_right(page) != InvalidBlockNumber && list->n > 0 &&
 		list->tids[list->n - 1] > checkgin_bound(page))
 		check_found(self, CHECK_OUT_OF_ORDER, page->block, 0,
 					"the last TID follows the right bound");
@@ -435,23 +413,20 @@ check_page(CheckIndex *self)
 	GinCheck   *check = self->state;
 	CheckPage  *page = self->here;
 
-	if (checkgin_has_flag(page, GIN_LIST))
-	{
-		self->report->tuples += page->last;
-		return;
-	}
 	if (checkgin_has_flag(page, GIN_DATA))
 		check_data_order(self, &check->list);
-	else
+	else if (!checkgin_has_flag(page, GIN_LIST))
 		check_guard(self, check_keys);
-	for (int i = 1; i <= page->last && page->is_leaf; i++)
+	for (int i = 1; i <= page->last &&
+		 checkgin_has_flag(page, GIN_LEAF | GIN_LIST); i++)
 	{
-		if (page->tuples[i] == NULL || GinIsPostingTree(page->tuples[i]))
+		if (page->tuples[i] == NULL || checkgin_is_tree(page, i))
 			continue;
-		checkgin_entry_tids(self, page->tuples[i], &check->list);
+		checkgin_entry_tids(self, page, page->tuples[i], &check->list);
 		report_list(self, &check->list, i);
 	}
-	check_guard(self, checkginlinks_page);
+	if (!checkgin_has_flag(page, GIN_LIST))
+		check_guard(self, checkginlinks_page);
 }
 
 /*
@@ -479,36 +454,42 @@ check_metapage(CheckIndex *self)
 	return NULL;
 }
 
-/*
- * Read the pending list from its head in *found, and set the other members of
- * *found.  Returns what is wrong with it, or NULL.
- */
-static const char *
-walk_pending(CheckIndex *self, GinMetaPageData *found)
+const char *
+checkgin_pending(CheckIndex *self, CheckPage *page, GinMetaPageData *list,
+				 GinPageStep step)
 {
-	CheckPage  *page = self->there;
-	BlockNumber block = found->head;
+	BlockNumber block = list->head;
 
-	found->tail = InvalidBlockNumber;
-	found->tailFreeSize = found->nPendingPages = 0;
-	found->nPendingHeapTuples = 0;
+	list->tail = InvalidBlockNumber;
+	list->tailFreeSize = list->nPendingPages = 0;
+	list->nPendingHeapTuples = 0;
 	while (block != InvalidBlockNumber)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!checkread_has_block(self, block) ||
-			!checkread_has_block(self, found->nPendingPages))
+		if (!checkread_has_block(self, list->nPendingPages))
 			return "the pending list has no end";
 		if (checkread_page(self, block, page) != NULL ||
-			!checkgin_tuples(self, page, 0, true) ||
+			!checkgin_tuples(self, page,
+							 step == NULL ? 0 : MaxIndexTuplesPerPage, true) ||
 			!checkgin_has_flag(page, GIN_LIST))
 			return "the pending list leads to a page that does not belong to it";
-		found->tail = block;
-		found->tailFreeSize = PageGetExactFreeSpace((Page) page->page);
-		found->nPendingPages++;
-		found->nPendingHeapTuples += checkgin_opaque(page)->maxoff;
+		if (step != NULL)
+			step(self, page);
+		list->tail = block;
+		list->tailFreeSize = PageGetExactFreeSpace((Page) page->page);
+		list->nPendingPages++;
+		list->nPendingHeapTuples += checkgin_opaque(page)->maxoff;
 		block = checkgin_right(page);
 	}
 	return NULL;
+}
+
+BlockNumber
+checkgin_pending_head(CheckIndex *self)
+{
+	if (checkread_page(self, GIN_METAPAGE_BLKNO, self->again) != NULL)
+		return InvalidBlockNumber;
+	return GinPageGetMeta((Page) self->again->page)->head;
 }
 
 /* True if the metapage describes the pending list. */
@@ -535,7 +516,8 @@ check_pending(CheckIndex *self)
 	for (int same = 0; same < CHECK_SURE;)
 	{
 		GinMetaPageData found = *GinPageGetMeta((Page) self->here->page);
-		const char *fault = walk_pending(self, &found);
+		const char *fault = checkgin_pending(self, self->there,
+											 &found, NULL);
 
 		if ((fault == NULL && describes(self->here, &found)) ||
 			checkread_page(self, GIN_METAPAGE_BLKNO, self->again) != NULL ||

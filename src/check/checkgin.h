@@ -11,7 +11,7 @@
 #include "access/gin_private.h"
 #include "check/check.h"
 
-/* Most offset numbers that CheckMethod.tuples reads if it finds only both ends */
+/* CheckMethod.tuples: find only the first tuple and the last */
 #define GIN_ENDS	FirstOffsetNumber
 
 /* GinKey: a key of the entry tree; it points into a page's copy or a row. */
@@ -51,10 +51,11 @@ checkgin_opaque(const CheckPage *page)
 							MAXALIGN(sizeof(GinPageOpaqueData)));
 }
 
+/* True if a page has one of these flags. */
 static inline bool
-checkgin_has_flag(const CheckPage *page, uint16 flag)
+checkgin_has_flag(const CheckPage *page, uint16 flags)
 {
-	return (checkgin_opaque(page)->flags & flag) != 0;
+	return (checkgin_opaque(page)->flags & flags) != 0;
 }
 
 static inline BlockNumber
@@ -69,29 +70,69 @@ checkgin_bound(const CheckPage *page)
 	return pt_tid_word(GinDataPageGetRightBound((Page) page->page));
 }
 
+/* Returns the last offset whose key is not infinite. */
+static inline int
+checkgin_last_key(const CheckPage *page)
+{
+	return page->last - (!page->is_leaf && page->last > 0 &&
+						 checkgin_right(page) == InvalidBlockNumber);
+}
+
+/* A tuple of an entry leaf with a posting tree */
+static inline bool
+checkgin_is_tree(const CheckPage *page, OffsetNumber offset)
+{
+	return !checkgin_has_flag(page, GIN_LIST) &&
+		page->tuples[offset] != NULL && GinIsPostingTree(page->tuples[offset]);
+}
+
+/* A downlink of a posting tree: its key and its child */
+static inline PostingItem *
+checkgin_item(const CheckPage *page, OffsetNumber offset)
+{
+	return GinDataPageGetPostingItem((Page) page->page, offset);
+}
+
+/* Returns the child of a downlink, or InvalidBlockNumber if it is damaged. */
+static inline BlockNumber
+checkgin_child(const CheckPage *page, OffsetNumber offset)
+{
+	if (offset > page->last)
+		return InvalidBlockNumber;
+	if (checkgin_has_flag(page, GIN_DATA))
+		return PostingItemGetBlockNumber(checkgin_item(page, offset));
+	return page->tuples[offset] == NULL ? InvalidBlockNumber :
+		GinGetDownlink(page->tuples[offset]);
+}
+
 /*
  * checkgin.c: checkgin_tuples is CheckMethod.tuples.  With 'most' GIN_ENDS it
  * finds the first tuple and the last.  CheckPage.nkeys is the column number.
  * checkgin_key and checkgin_compare read the keys of sound tuples.
- * checkgin_entry_tids and checkgin_leaf_tids decode the list of a leaf tuple,
- * and of a leaf of a posting tree.
+ * checkgin_entry_tids and checkgin_leaf_tids decode the list of a tuple, and of
+ * a leaf of a posting tree.
+ *
+ * checkgin_pending reads the pending list from list->head with a page's memory,
+ * calls a function for each page, and sets the other members of *list.  It
+ * returns what is wrong with the list, or NULL.  checkgin_pending_head returns
+ * the head that the metapage has now.
  */
+typedef void (*GinPageStep) (CheckIndex *self, const CheckPage *page);
 extern bool checkgin_tuples(CheckIndex *self, CheckPage *page, int most,
 							bool quiet);
 extern GinKey checkgin_key(CheckIndex *self, const CheckPage *page,
 						   OffsetNumber offset);
 extern int	checkgin_compare(CheckIndex *self, GinKey a, GinKey b);
-extern void checkgin_entry_tids(CheckIndex *self, IndexTuple tuple,
-								GinTids *list);
+extern void checkgin_entry_tids(CheckIndex *self, const CheckPage *page,
+								IndexTuple tuple, GinTids *list);
 extern void checkgin_leaf_tids(CheckIndex *self, const CheckPage *page,
 							   GinTids *list);
+extern const char *checkgin_pending(CheckIndex *self, CheckPage *page,
+									GinMetaPageData *list, GinPageStep step);
+extern BlockNumber checkgin_pending_head(CheckIndex *self);
 
-/* checkginlinks.c: CheckStep: check the links of self->here. */
+/* checkginlinks.c: check the links of self->here to other pages. */
 extern void checkginlinks_page(CheckIndex *self);
-
-/* Returns the child of a downlink, or InvalidBlockNumber if it is damaged. */
-extern BlockNumber checkginlinks_child(const CheckPage *page,
-									   OffsetNumber offset);
 
 /* checkginrows.c: members of CheckMethod */
 extern Size checkginrows_shared_size(BlockNumber nblocks);

@@ -34,18 +34,6 @@ is_rightmost(const CheckPage *page)
 	return checkgin_right(page) == InvalidBlockNumber;
 }
 
-BlockNumber
-checkginlinks_child(const CheckPage *page, OffsetNumber offset)
-{
-	if (offset > page->last)
-		return InvalidBlockNumber;
-	if (is_data(page))
-		return PostingItemGetBlockNumber(GinDataPageGetPostingItem((Page) page->page,
-																   offset));
-	return page->tuples[offset] == NULL ? InvalidBlockNumber :
-		GinGetDownlink(page->tuples[offset]);
-}
-
 static bool
 out_of_order(CheckIndex *self, LinkFault *fault, OffsetNumber offset,
 			 BlockNumber other, const char *what)
@@ -65,38 +53,27 @@ typedef struct Place
 
 /*
  * Find the key at an offset of a page, or a leaf's first TID.  Returns false if
- * there is none, if it is damaged, or if it is the key of the last downlink of
- * a level, which counts as infinite.
+ * there is none, if it is damaged, or if it is infinite.
  */
 static bool
 find_place(CheckIndex *self, const CheckPage *page, OffsetNumber offset,
 		   Place *place)
 {
-	const char *at = (char *) GinDataPageGetData((Page) page->page);
-
 	place->is_data = is_data(page);
-	if (!page->is_leaf && offset == page->last && is_rightmost(page))
-		return false;
-	if (!place->is_data)
-	{
-		if (offset == 0 || page->tuples[offset] == NULL)
-			return false;
-		place->key = checkgin_key(self, page, offset);
-		return true;
-	}
-	if (page->is_leaf)
+	if (place->is_data && page->is_leaf)
 	{
 		/* a segment begins with its first TID */
-		if (GinDataLeafPageIsEmpty((Page) page->page))
-			return false;
-		place->tid = pt_tid_word((const ItemPointerData *) at);
-		return true;
+		place->tid = pt_tid_word((ItemPointer)
+								 GinDataPageGetData((Page) page->page));
+		return !GinDataLeafPageIsEmpty((Page) page->page);
 	}
-	if (offset == 0 || offset > page->last)
+	if (offset == 0 || offset > checkgin_last_key(page))
 		return false;
-	place->tid = pt_tid_word(&GinDataPageGetPostingItem((Page) page->page,
-														offset)->key);
-	return true;
+	if (place->is_data)
+		place->tid = pt_tid_word(&checkgin_item(page, offset)->key);
+	else if (page->tuples[offset] != NULL)
+		place->key = checkgin_key(self, page, offset);
+	return place->is_data || page->tuples[offset] != NULL;
 }
 
 static int
@@ -197,7 +174,7 @@ height(CheckIndex *self, BlockNumber block)
 			return -1;
 		if (page->is_leaf)
 			return level;
-		block = checkginlinks_child(page, page->first);
+		block = checkgin_child(page, page->first);
 	}
 	return CHECK_MAX_LEVELS;
 }
@@ -226,7 +203,7 @@ first_cousin(CheckIndex *self)
 	if (checkread_page(self, checkgin_right(self->here), page) != NULL ||
 		!checkgin_tuples(self, page, GIN_ENDS, true) || page->is_leaf)
 		return InvalidBlockNumber;
-	return checkginlinks_child(page, page->first);
+	return checkgin_child(page, page->first);
 }
 
 /* Compare a downlink's key with self->there, the last page to which it leads. */
@@ -282,7 +259,7 @@ test_child(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 {
 	CheckPage  *here = self->here;
 	CheckPage  *there = self->there;
-	BlockNumber child = checkginlinks_child(here, offset);
+	BlockNumber child = checkgin_child(here, offset);
 	BlockNumber next = InvalidBlockNumber;
 	Place		before;
 	Place		first;
@@ -301,7 +278,7 @@ test_child(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 							"the downlink before does not precede the child's keys");
 	if (offset < here->last || !is_rightmost(here))
 	{
-		next = offset < here->last ? checkginlinks_child(here, offset + 1) :
+		next = offset < here->last ? checkgin_child(here, offset + 1) :
 			first_cousin(self);
 		if (next == InvalidBlockNumber)
 			return true;
@@ -315,11 +292,10 @@ test_child(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 static bool
 test_root(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 {
-	IndexTuple	tuple = self->here->tuples[offset];
-
-	if (tuple == NULL || !GinIsPostingTree(tuple))
+	if (!checkgin_is_tree(self->here, offset))
 		return true;
-	if (!follow(self, GinGetPostingTree(tuple), true, offset, fault))
+	if (!follow(self, GinGetPostingTree(self->here->tuples[offset]), true,
+				offset, fault))
 		return fault->what == NULL;
 	return is_rightmost(self->there) ||
 		checkcompare_broken(self, fault, offset, self->there->block,

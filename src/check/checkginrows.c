@@ -6,30 +6,32 @@
  * An entry is a key and a TID.  A participant takes a unit of the table, as
  * large as its memory allows.  For each block of the unit, it adds up a hash of
  * (key, TID) over the keys of the rows that the snapshot sees, and over the
- * entries that it finds while it walks the pending list and all leaves of the
- * entry tree, with the unit's part of each posting tree.  So a table that needs
- * several units costs several walks.
+ * entries in the index: it reads all leaves of the entry tree and pages of the
+ * pending list, with the unit's part of each posting tree.  So a table that
+ * needs several units costs several reads of the index.
  *
- * Sums that are equal prove that rows and entries agree.  Sums may differ in a
- * sound index: classes may have equal keys with unequal bytes (numeric 1.0 and
- * 1.00), of which the index has one; and cleanup moves entries from the pending
- * list into the tree during the walk.  So the participant looks up each key of
- * the block's rows, by the class's comparison, adds up the hashes of the keys
- * that it finds, and walks again if the sums still differ.  The leader looks
- * again at the entries of rows of blocks that differ each time.
+ * Equal sums prove that rows and entries agree.  Sums may differ in a sound
+ * index: classes may have equal keys with unequal bytes (numeric 1.0 and 1.00),
+ * of which the index has one, and splits and cleanup of the pending list move
+ * entries.  So the participant looks up each key of the block's rows, by the
+ * class's comparison, adds up the hashes of the keys that it finds, and reads
+ * the entries again if the sums still differ.  The leader looks again at the
+ * entries of rows of blocks that differ each time.
  *
- * Lookups are safe beside other sessions.  Snapshots do not see a row before it
- * has its entries, which stay until no snapshot sees it: VACUUM removes neither
- * them nor pages with them.  Splits move entries to the right, where a lookup
- * follows.  Pages that VACUUM deletes keep their right links, and nothing uses
- * them again while this snapshot exists.  Cleanup adds entries to the tree
- * before it removes pages from the head of the pending list.  So an entry is in
- * the tree, in the pending list, or in the tree after the look at the pending
- * list, if the head of that list stayed.  On a standby, replay may use a deleted
- * page too early.  So a lookup is repeated before a finding.
+ * Lookups are safe beside other sessions.  A row that the snapshot sees has
+ * all its entries.  VACUUM removes neither these nor pages with them.  Splits
+ * move entries to the right, where a lookup follows.  Pages that VACUUM deletes
+ * keep their right links, and nothing uses them again while this snapshot
+ * exists.  Cleanup adds entries to the tree before it removes pages from the
+ * head of the pending list.  So an entry is in the tree, or in the pending
+ * list, or in the tree after the look at the pending list, if the head of that
+ * list stayed.  On a standby, replay may use a deleted page too early.  So a
+ * lookup is repeated before a finding.
  *
- * VACUUM removes a dead row's entries before its line pointer.  So an entry that
- * is there, points to no line pointer, and is there again, has no row.
+ * VACUUM removes a dead row's entries before its line pointer.  So an entry
+ * that is there, points to no line pointer, and is there again, has no row.
+ * Pages of the pending list that a crash left behind have entries that no
+ * lookup finds.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,7 +49,7 @@ typedef struct BlockRows
 {
 	uint64		rows;			/* sum of the hashes of keys and TIDs */
 	uint64		entries;
-	bool		differs;		/* the sums may differ, so entries are needed */
+	bool		differs;		/* the sums may differ, so entries count */
 	bitmapword	visible[BITMAP_WORDS];
 	bitmapword	others[BITMAP_WORDS];	/* entries of no visible row */
 } BlockRows;
@@ -60,49 +62,42 @@ typedef struct RowKey
 	uint64		hash;			/* of the key that was found */
 } RowKey;
 
-/* GinEntry: a key and some of its TIDs, as a walk passes them to its step. */
+/* GinEntry: the key and the place of a list. */
 typedef struct GinEntry
 {
 	GinKey		key;
-	BlockNumber block;			/* where the TIDs are */
+	BlockNumber block;
 	OffsetNumber offset;
 	bool		hashed;
 	uint64		hash;
 } GinEntry;
 
-typedef void (*EntryStep) (CheckIndex *self, GinEntry *entry,
-						   const uint64 *tids, int n);
+typedef void (*ListStep) (CheckIndex *self, GinEntry *entry,
+						  const GinTids *list);
 
+/* GinRows: a unit of the table, a row, and the range of TIDs of a walk. */
 typedef struct GinRows
 {
-	BlockNumber first;			/* the unit's blocks */
+	BlockNumber first;
 	BlockNumber end;
 	BlockRows  *blocks;
-	uint64		sum;			/* of the row's keys that were found */
 	int			pass;
-	uint64		tid;			/* of the row */
+	uint64		tid;
+	uint64		sum;			/* of those keys of rows that were found */
 	int			nkeys;
 	int			nalloc;
 	RowKey	   *keys;
-
-	/* a walk; it calls 'step' for TIDs from 'low' to 'high' */
 	uint64		low;
 	uint64		high;
-	EntryStep	step;
+	ListStep	step;
 	CheckPage  *data;			/* of lookups */
 	GinTids		list;
 } GinRows;
 
-static inline GinCheck *
-get_check(CheckIndex *self)
-{
-	return self->state;
-}
-
 static inline GinRows *
 get_rows(CheckIndex *self)
 {
-	return get_check(self)->rows;
+	return ((GinCheck *) self->state)->rows;
 }
 
 static uint64
@@ -112,6 +107,18 @@ hash_key(CheckIndex *self, GinKey key)
 
 	return checkrows_hash_value(&self->columns[key.column - 1], key.value,
 								key.category != GIN_CAT_NORM_KEY, seed);
+}
+
+/* Hash a key of the index, which may be damaged. */
+static uint64
+hash_found(CheckIndex *self, GinKey key)
+{
+	uint64		hash;
+
+	self->catching = true;
+	hash = hash_key(self, key);
+	self->catching = false;
+	return hash;
 }
 
 static inline uint64
@@ -134,91 +141,76 @@ set_bit(bitmapword *words, OffsetNumber i)
 }
 
 /*
- * Walks over entries
+ * Entries
  */
 
-/* Read a page of a tree.  Returns its tuples, or false if it has none. */
+/* Read a page of a posting tree or, if it is deleted, the one to its right. */
 static bool
-read_page(CheckIndex *self, BlockNumber block, CheckPage *page, int most)
+read_data(CheckIndex *self, BlockNumber block, CheckPage *page)
 {
-	CHECK_FOR_INTERRUPTS();
-	return checkread_page(self, block, page) == NULL &&
-		checkgin_tuples(self, page, most, true) &&
-		!checkgin_has_flag(page, GIN_LIST);
-}
-
-/* Pass those TIDs of a list on to the step that are in the walk's range. */
-static void
-pass_on(CheckIndex *self, GinEntry *entry, const GinTids *list)
-{
-	const GinRows *rows = get_rows(self);
-	int			from = 0;
-	int			to = list->n;
-
-	if (list->fault != NULL)
-		return;					/* the page's check reports it */
-	while (from < to && list->tids[from] < rows->low)
-		from++;
-	while (to > from && list->tids[to - 1] > rows->high)
-		to--;
-	if (to > from)
-		rows->step(self, entry, list->tids + from, to - from);
+	for (BlockNumber n = 0; checkread_has_block(self, n); n++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (checkread_page(self, block, page) != NULL ||
+			PageIsNew((Page) page->page))
+			return false;
+		if (!checkgin_has_flag(page, GIN_DELETED))
+			return checkgin_has_flag(page, GIN_DATA) &&
+				checkgin_tuples(self, page, GIN_ENDS, true);
+		block = checkgin_right(page);
+	}
+	return false;
 }
 
 /* Descend to the leaf of a posting tree that has a TID, if any has. */
 static bool
-find_data_leaf(CheckIndex *self, BlockNumber block, uint64 tid,
-			   CheckPage *page)
+find_data(CheckIndex *self, BlockNumber block, uint64 tid, CheckPage *page)
 {
-	for (BlockNumber n = 0; checkread_has_block(self, n); n++)
+	for (BlockNumber n = 0; checkread_has_block(self, n) &&
+		 read_data(self, block, page); n++)
 	{
-		bool		is_sound = read_page(self, block, page, GIN_ENDS);
 		int			i = 1;
 
-		if (!is_sound && (PageIsNew((Page) page->page) ||
-						  !checkgin_has_flag(page, GIN_DELETED)))
-			return false;
 		block = checkgin_right(page);
-		if (!is_sound || (block != InvalidBlockNumber &&
-						  checkgin_bound(page) < tid))
+		if (block != InvalidBlockNumber && checkgin_bound(page) < tid)
 			continue;
 		if (page->is_leaf)
-			return checkgin_has_flag(page, GIN_DATA);
-		while (i < page->last &&
-			   pt_tid_word(&GinDataPageGetPostingItem((Page) page->page,
-													  i)->key) < tid)
+			return true;
+		while (i < page->last && pt_tid_word(&checkgin_item(page, i)->key) < tid)
 			i++;
-		block = checkginlinks_child(page, i);
+		block = checkgin_child(page, i);
 	}
 	return false;
 }
 
 static void
+pass_on(CheckIndex *self, GinEntry *entry, const GinTids *list)
+{
+	const		GinRows *rows = get_rows(self);
+
+	/* the page's check reports faults */
+	if (list->fault == NULL && list->n > 0 && list->tids[0] <= rows->high &&
+		list->tids[list->n - 1] >= rows->low)
+		rows->step(self, entry, list);
+}
+
+static void
 walk_posting_tree(CheckIndex *self, GinEntry *entry, BlockNumber root)
 {
+	const		GinRows *rows = get_rows(self);
 	CheckPage  *page = self->there;
-	GinTids    *list = &get_check(self)->list;
-	bool		goes_on = find_data_leaf(self, root, get_rows(self)->low,
-										 page);
+	GinTids    *list = &((GinCheck *) self->state)->list;
+	bool		goes_on = find_data(self, root, rows->low, page);
 
+	entry->offset = 0;
 	for (BlockNumber n = 0; goes_on && checkread_has_block(self, n); n++)
 	{
-		BlockNumber right = checkgin_right(page);
-
-		if (!checkgin_has_flag(page, GIN_DELETED))
-		{
-			checkgin_leaf_tids(self, page, list);
-			entry->block = page->block;
-			entry->offset = 0;
-			pass_on(self, entry, list);
-			if (checkgin_bound(page) >= get_rows(self)->high)
-				return;
-		}
-		goes_on = right != InvalidBlockNumber &&
-			(read_page(self, right, page, GIN_ENDS) ?
-			 page->is_leaf && checkgin_has_flag(page, GIN_DATA) :
-			 page->block == right && !PageIsNew((Page) page->page) &&
-			 checkgin_has_flag(page, GIN_DELETED));
+		entry->block = page->block;
+		checkgin_leaf_tids(self, page, list);
+		pass_on(self, entry, list);
+		goes_on = checkgin_right(page) != InvalidBlockNumber &&
+			checkgin_bound(page) < rows->high &&
+			read_data(self, checkgin_right(page), page) && page->is_leaf;
 	}
 }
 
@@ -227,7 +219,7 @@ static void
 walk_page(CheckIndex *self)
 {
 	CheckPage  *page = self->here;
-	GinTids    *list = &get_check(self)->list;
+	GinTids    *list = &((GinCheck *) self->state)->list;
 
 	for (int i = 1; i <= page->last; i++)
 	{
@@ -237,162 +229,77 @@ walk_page(CheckIndex *self)
 		if (tuple == NULL)
 			continue;
 		entry.key = checkgin_key(self, page, i);
-		if (checkgin_has_flag(page, GIN_LIST))
+		if (checkgin_is_tree(page, i))
 		{
-			list->n = 1;
-			list->fault = NULL;
-			list->tids[0] = pt_tid_word(&tuple->t_tid);
-			pass_on(self, &entry, list);
-		}
-		else if (GinIsPostingTree(tuple))
 			walk_posting_tree(self, &entry, GinGetPostingTree(tuple));
-		else
-		{
-			checkgin_entry_tids(self, tuple, list);
-			pass_on(self, &entry, list);
+			continue;
 		}
+		checkgin_entry_tids(self, page, tuple, list);
+		pass_on(self, &entry, list);
 	}
 }
 
-/*
- * Call a function for each page of the pending list, in 'page', until it
- * returns true.  Returns the list's first block.
- */
-static BlockNumber
-walk_pending(CheckIndex *self, CheckPage *page,
-			 bool (*step) (CheckIndex *self, CheckPage *page))
-{
-	BlockNumber head;
-	BlockNumber block;
-
-	if (checkread_page(self, GIN_METAPAGE_BLKNO, page) != NULL)
-		return InvalidBlockNumber;
-	block = head = GinPageGetMeta((Page) page->page)->head;
-	for (BlockNumber n = 0; block != InvalidBlockNumber &&
-		 checkread_has_block(self, n); n++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (checkread_page(self, block, page) != NULL ||
-			!checkgin_tuples(self, page, MaxIndexTuplesPerPage, true) ||
-			!checkgin_has_flag(page, GIN_LIST))
-			break;
-		block = checkgin_right(page);
-		if (step(self, page))
-			break;
-	}
-	return head;
-}
-
-static bool
-walk_list_page(CheckIndex *self, CheckPage *page)
-{
-	check_guard(self, walk_page);
-	MemoryContextReset(self->scratch);
-	return false;
-}
-
-/*
- * Returns the leftmost leaf of the entry tree or, if 'after' is a leaf, the
- * leaf of the downlink after its downlink, if there is one.
- */
-static BlockNumber
-find_leaf(CheckIndex *self, BlockNumber after)
-{
-	CheckPage  *page = self->again;
-	BlockNumber block = GIN_ROOT_BLKNO;
-	BlockNumber before = InvalidBlockNumber;
-	bool		found = false;
-
-	/* the first child may be the page that is damaged */
-	for (BlockNumber n = 0; block != InvalidBlockNumber && block != after &&
-		 checkread_has_block(self, n); n++)
-	{
-		if (!read_page(self, block, page, GIN_ENDS))
-			return InvalidBlockNumber;
-		if (page->is_leaf && after == InvalidBlockNumber)
-			return block;
-		if (page->is_leaf)
-			break;
-		before = block;
-		block = checkginlinks_child(page, page->first);
-	}
-	for (BlockNumber n = 0; before != InvalidBlockNumber &&
-		 checkread_has_block(self, n); n++)
-	{
-		if (!read_page(self, before, page, MaxIndexTuplesPerPage))
-			return InvalidBlockNumber;
-		for (int i = page->first; i <= page->last; i++)
-		{
-			block = checkginlinks_child(page, i);
-			if (found)
-				return block;
-			found = block == after;
-		}
-		before = checkgin_right(page);
-	}
-	return InvalidBlockNumber;
-}
-
-/* Call a step for the entries whose TIDs are in the given range. */
+/* Call a step for the lists that may have TIDs in the given range. */
 static void
-walk(CheckIndex *self, uint64 low, uint64 high, EntryStep step)
+walk(CheckIndex *self, uint64 low, uint64 high, ListStep step)
 {
 	GinRows    *rows = get_rows(self);
-	CheckPage  *page = self->here;
-	BlockNumber block = find_leaf(self, InvalidBlockNumber);
+	BlockNumber nblocks = RelationGetNumberOfBlocks(self->index);
 	MemoryContext caller = MemoryContextSwitchTo(self->scratch);
 
 	rows->low = low;
 	rows->high = high;
 	rows->step = step;
-	(void) walk_pending(self, page, walk_list_page);
-	for (BlockNumber n = 0; block != InvalidBlockNumber &&
-		 checkread_has_block(self, n); n++)
+	for (BlockNumber block = self->method->first; block < nblocks; block++)
 	{
-		if (!read_page(self, block, page, MaxIndexTuplesPerPage) ||
-			!page->is_leaf)
-		{
-			block = find_leaf(self, block);
+		CHECK_FOR_INTERRUPTS();
+		if (block % PAGEREAD_MOST == self->method->first)
+			checkread_ahead(self, block, Min(nblocks - block, PAGEREAD_MOST));
+		if (checkread_next(self, block, self->here) != NULL ||
+			PageIsNew((Page) self->here->page) ||
+			checkgin_has_flag(self->here, GIN_DATA) ||
+			!checkgin_has_flag(self->here, GIN_LEAF | GIN_LIST) ||
+			!checkgin_tuples(self, self->here, MaxIndexTuplesPerPage, true))
 			continue;
-		}
-		block = checkgin_right(page);
 		check_guard(self, walk_page);
 		MemoryContextReset(self->scratch);
 	}
 	MemoryContextSwitchTo(caller);
 }
 
-/* EntryStep: add to the sums of blocks, or set the bits of other TIDs. */
+/* ListStep: add to the sums of blocks, and look at TIDs of other rows. */
 static void
-count_entries(CheckIndex *self, GinEntry *entry, const uint64 *tids, int n)
+count_entries(CheckIndex *self, GinEntry *entry, const GinTids *list)
 {
 	GinRows    *rows = get_rows(self);
 
 	if (!entry->hashed)
+		entry->hash = hash_found(self, entry->key);
+	entry->hashed = true;
+	for (int i = 0; i < list->n; i++)
 	{
-		self->catching = true;
-		entry->hash = hash_key(self, entry->key);
-		self->catching = false;
-		entry->hashed = true;
-	}
-	for (int i = 0; i < n; i++)
-	{
-		BlockNumber block = (BlockNumber) (tids[i] >> 16);
-		OffsetNumber offset = (OffsetNumber) tids[i];
-		BlockRows  *at = &rows->blocks[block - rows->first];
+		uint64		tid = list->tids[i];
+		BlockNumber block = (BlockNumber) (tid >> 16);
+		OffsetNumber offset = (OffsetNumber) tid;
+		BlockRows  *at;
 
-		if (block >= rows->end)
-		{
-			/* new rows may have new blocks */
-			if (rows->pass == 0 && !checkrows_has_row(self, tids[i]))
-				checkrows_suspect(self, tids[i], 0, false, false);
-		}
-		else if (!at->differs)
+		if (tid < rows->low || tid > rows->high)
 			continue;
-		else if (has_bit(at->visible, offset))
-			at->entries += hash_entry(entry->hash, tids[i]);
-		else
-			set_bit(at->others, offset);
+		at = block < rows->end ? &rows->blocks[block - rows->first] : NULL;
+		if (at != NULL && !at->differs)
+			continue;
+		if (at != NULL && has_bit(at->visible, offset))
+			at->entries += hash_entry(entry->hash, tid);
+		else if (rows->pass == 0 &&
+				 (at == NULL || !has_bit(at->others, offset)))
+		{
+			bool		has_row = checkrows_has_row(self, tid);
+
+			if (at != NULL)
+				set_bit(at->others, offset);
+			if (!has_row || checkrows_is_excluded(self, tid))
+				checkrows_suspect(self, tid, 0, false, has_row);
+		}
 	}
 }
 
@@ -410,7 +317,7 @@ extract_keys(CheckIndex *self, Datum *values, bool *isnull)
 	{
 		GinNullCategory *categories;
 		int32		n;
-		Datum	   *keys = ginExtractEntries(&get_check(self)->gin, column,
+		Datum	   *keys = ginExtractEntries(&((GinCheck *) self->state)->gin, column,
 											 values[column - 1],
 											 isnull[column - 1], &n,
 											 &categories);
@@ -422,12 +329,12 @@ extract_keys(CheckIndex *self, Datum *values, bool *isnull)
 									   mul_size(rows->nalloc, sizeof(RowKey)));
 		}
 		for (int i = 0; i < n; i++)
-			rows->keys[rows->nkeys++] = (RowKey)
 		{
-			{
-				column, categories[i], keys[i]
-			}
-		};
+			GinKey		key = {column, categories[i], keys[i]};
+
+			rows->keys[rows->nkeys].found = false;
+			rows->keys[rows->nkeys++].key = key;
+		}
 	}
 }
 
@@ -501,17 +408,17 @@ read_rows(CheckIndex *self, Snapshot snapshot)
 	}
 }
 
-/* True if an entry of a leaf of the entry tree has the row's TID. */
+/* Look for the row's TID in the entry at an offset of a leaf. */
 static bool
-has_row(CheckIndex *self, IndexTuple tuple)
+has_tid(CheckIndex *self, const CheckPage *page, OffsetNumber offset)
 {
 	GinRows    *rows = get_rows(self);
 	GinTids    *list = &rows->list;
 
-	if (!GinIsPostingTree(tuple))
-		checkgin_entry_tids(self, tuple, list);
-	else if (find_data_leaf(self, GinGetPostingTree(tuple), rows->tid,
-							rows->data))
+	if (!checkgin_is_tree(page, offset))
+		checkgin_entry_tids(self, page, page->tuples[offset], list);
+	else if (find_data(self, GinGetPostingTree(page->tuples[offset]), rows->tid,
+					   rows->data))
 		checkgin_leaf_tids(self, rows->data, list);
 	else
 		return false;
@@ -521,43 +428,6 @@ has_row(CheckIndex *self, IndexTuple tuple)
 	return false;
 }
 
-static void
-set_found(CheckIndex *self, RowKey *sought, OffsetNumber offset)
-{
-	self->catching = true;
-	sought->hash = hash_key(self, checkgin_key(self, self->again, offset));
-	self->catching = false;
-	sought->found = true;
-}
-
-/*
- * Returns the offset of the first tuple whose key does not precede a key, or
- * the number of tuples + 1.  The key of a level's last downlink is infinite.
- */
-static int
-find_offset(CheckIndex *self, const CheckPage *page, GinKey key, bool *equal)
-{
-	int			low = page->first;
-	int			high = page->last + 1;
-
-	*equal = false;
-	if (!page->is_leaf && checkgin_right(page) == InvalidBlockNumber)
-		high--;
-	while (low < high)
-	{
-		int			middle = (low + high) / 2;
-		int			order = page->tuples[middle] == NULL ? 1 :
-			checkgin_compare(self, key, checkgin_key(self, page, middle));
-
-		*equal |= order == 0;
-		if (order > 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Look for a key of the row in the entry tree, as the server does. */
 static void
 find_in_tree(CheckIndex *self, RowKey *sought)
@@ -565,31 +435,47 @@ find_in_tree(CheckIndex *self, RowKey *sought)
 	CheckPage  *page = self->again;
 	BlockNumber block = GIN_ROOT_BLKNO;
 
-	for (BlockNumber n = 0; checkread_has_block(self, n); n++)
+	for (BlockNumber n = 0; checkread_has_block(self, n) &&
+		 checkread_page(self, block, page) == NULL &&
+		 checkgin_tuples(self, page, MaxIndexTuplesPerPage, true) &&
+		 !checkgin_has_flag(page, GIN_DATA | GIN_LIST); n++)
 	{
-		bool		equal;
-		int			i;
+		int			low = page->first;
+		int			high = checkgin_last_key(page) + 1;
+		bool		equal = false;
 
-		if (!read_page(self, block, page, MaxIndexTuplesPerPage) ||
-			checkgin_has_flag(page, GIN_DATA))
-			return;
-		i = find_offset(self, page, sought->key, &equal);
-		if (i > page->last)
+		CHECK_FOR_INTERRUPTS();
+		while (low < high)
+		{
+			int			middle = (low + high) / 2;
+			int			order = page->tuples[middle] == NULL ? 1 :
+				checkgin_compare(self, sought->key,
+								 checkgin_key(self, page, middle));
+
+			if (order == 0)
+				equal = true;
+			if (order > 0)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		if (low > page->last)
 			block = checkgin_right(page);
 		else if (!page->is_leaf)
-			block = checkginlinks_child(page, i);
+			block = checkgin_child(page, low);
 		else
 		{
-			if (equal && has_row(self, page->tuples[i]))
-				set_found(self, sought, i);
+			sought->found = equal && has_tid(self, page, low);
+			if (sought->found)
+				sought->hash = hash_found(self, checkgin_key(self, page, low));
 			return;
 		}
 	}
 }
 
 /* Look for the row's missing keys on a page of the pending list. */
-static bool
-find_on_list_page(CheckIndex *self, CheckPage *page)
+static void
+find_on_list_page(CheckIndex *self, const CheckPage *page)
 {
 	GinRows    *rows = get_rows(self);
 
@@ -599,12 +485,16 @@ find_on_list_page(CheckIndex *self, CheckPage *page)
 			pt_tid_word(&page->tuples[i]->t_tid) != rows->tid)
 			continue;
 		for (int j = 0; j < rows->nkeys; j++)
-			if (!rows->keys[j].found &&
-				checkgin_compare(self, rows->keys[j].key,
-								 checkgin_key(self, page, i)) == 0)
-				set_found(self, &rows->keys[j], i);
+		{
+			GinKey		key = checkgin_key(self, page, i);
+			RowKey	   *sought = &rows->keys[j];
+
+			if (sought->found || checkgin_compare(self, sought->key, key) != 0)
+				continue;
+			sought->hash = hash_found(self, key);
+			sought->found = true;
+		}
 	}
-	return false;
 }
 
 /* Returns the number of the row's keys that are not in the index. */
@@ -612,36 +502,27 @@ static int
 find_keys(CheckIndex *self)
 {
 	GinRows    *rows = get_rows(self);
-	int			missing = 0;
-	int			changes = 0;
+	GinMetaPageData list;
+	bool		stayed = false;
 
-	for (int look = 0; look < 2; look++)
+	for (int look = 0; look <= CHECK_PATIENCE; look++)
 	{
-		missing = 0;
+		int			missing = 0;
+
 		for (int i = 0; i < rows->nkeys; i++)
 		{
 			if (!rows->keys[i].found)
 				find_in_tree(self, &rows->keys[i]);
-			missing += rows->keys[i].found ? 0 : 1;
+			missing += !rows->keys[i].found;
 		}
-		if (missing == 0 || look > 0)
-			break;
-		for (;;)
-		{
-			BlockNumber head = walk_pending(self, self->again,
-											find_on_list_page);
-
-			if (checkread_page(self, GIN_METAPAGE_BLKNO, self->again) != NULL ||
-				GinPageGetMeta((Page) self->again->page)->head == head)
-				break;
-			if (++changes > CHECK_PATIENCE)
-			{
-				self->report->undecided++;
-				return 0;
-			}
-		}
+		if (missing == 0 || stayed)
+			return missing;
+		list.head = checkgin_pending_head(self);
+		(void) checkgin_pending(self, self->again, &list, find_on_list_page);
+		stayed = checkgin_pending_head(self) == list.head;
 	}
-	return missing;
+	self->report->undecided++;
+	return 0;
 }
 
 /* CheckStep: look for all keys of the row. */
@@ -672,91 +553,57 @@ look_at_row(CheckIndex *self)
 					"the index lacks a key of the row at this place of the table");
 }
 
-/* Call a function for the TIDs of a block that are in one of its bitmaps. */
-static void
-for_tids(CheckIndex *self, BlockNumber block, const bitmapword *words,
-		 CheckStep step)
+/* Compare the sums of a block.  Returns true if they still differ. */
+static bool
+compare_sums(CheckIndex *self, BlockNumber block)
 {
 	GinRows    *rows = get_rows(self);
+	BlockRows  *at = &rows->blocks[block - rows->first];
+	bool		is_last = rows->pass == CHECK_SURE - 1;
 	MemoryContext caller = MemoryContextSwitchTo(self->scratch);
 
+	rows->sum = 0;
 	for (OffsetNumber i = 1; i <= MaxHeapTuplesPerPage; i++)
 	{
-		if (!has_bit(words, i))
+		if (!has_bit(at->visible, i))
 			continue;
 		CHECK_FOR_INTERRUPTS();
 		rows->tid = (uint64) block << 16 | i;
-		check_guard(self, step);
+		check_guard(self, look_at_row);
 		MemoryContextReset(self->scratch);
 	}
 	MemoryContextSwitchTo(caller);
+	at->rows = rows->sum;
+	at->differs = at->rows != at->entries;
+	at->entries = 0;
+	for (OffsetNumber i = 1; i <= MaxHeapTuplesPerPage; i++)
+		if (at->differs && is_last && has_bit(at->visible, i))
+			checkrows_suspect(self, (uint64) block << 16 | i, 0, false, true);
+	return at->differs;
 }
 
-/* CheckStep */
 static void
-suspect_row(CheckIndex *self)
-{
-	checkrows_suspect(self, get_rows(self)->tid, 0, false, true);
-}
-
-/* CheckStep: there are entries for a row that the snapshot does not see. */
-static void
-look_at_other(CheckIndex *self)
-{
-	uint64		tid = get_rows(self)->tid;
-
-	if (!checkrows_has_row(self, tid))
-		checkrows_suspect(self, tid, 0, false, false);
-	else if (checkrows_is_excluded(self, tid))
-		checkrows_suspect(self, tid, 0, false, true);
-}
-
-/* Returns the number of blocks of the unit whose sums still differ. */
-static int
-compare_sums(CheckIndex *self)
+check_unit(CheckIndex *self)
 {
 	GinRows    *rows = get_rows(self);
-	int			n = 0;
+	bool		differs = true;
 
-	for (BlockNumber block = rows->first; block < rows->end; block++)
+	read_rows(self, GetActiveSnapshot());
+	for (rows->pass = 0; differs && rows->pass < CHECK_SURE; rows->pass++)
 	{
-		BlockRows  *at = &rows->blocks[block - rows->first];
-
-		if (!at->differs)
-			continue;
-		if (rows->pass == 0)
-			for_tids(self, block, at->others, look_at_other);
-		if (at->rows != at->entries)
-		{
-			rows->sum = 0;
-			for_tids(self, block, at->visible, look_at_row);
-			at->rows = rows->sum;
-		}
-		at->differs = at->rows != at->entries;
-		if (!at->differs)
-			continue;
-		at->entries = 0;
-		n++;
-		if (rows->pass == CHECK_SURE - 1)
-			for_tids(self, block, at->visible, suspect_row);
-	}
-	return n;
-}
-
-static void
-check_unit(CheckIndex *self, Snapshot snapshot)
-{
-	GinRows    *rows = get_rows(self);
-	bool		is_last = rows->end >= self->heap_blocks;
-
-	rows->pass = 0;
-	read_rows(self, snapshot);
-	do
-	{
+		/* the last unit has the entries of new blocks */
 		walk(self, (uint64) rows->first << 16,
-			 is_last ? PG_UINT64_MAX : ((uint64) rows->end << 16) - 1,
-			 count_entries);
-	} while (compare_sums(self) > 0 && ++rows->pass < CHECK_SURE);
+			 rows->end < self->heap_blocks ?
+			 ((uint64) rows->end << 16) - 1 : PG_UINT64_MAX, count_entries);
+		differs = false;
+		for (BlockNumber block = rows->first; block < rows->end; block++)
+		{
+			BlockRows  *at = &rows->blocks[block - rows->first];
+
+			at->differs = at->differs && at->rows != at->entries;
+			differs |= at->differs && compare_sums(self, block);
+		}
+	}
 }
 
 Size
@@ -773,15 +620,13 @@ begin_rows(CheckIndex *self)
 	rows->data = checkread_new_page(self->nkeys);
 	rows->nalloc = MaxIndexTuplesPerPage;
 	rows->keys = palloc(rows->nalloc * sizeof(RowKey));
-	get_check(self)->rows = rows;
+	((GinCheck *) self->state)->rows = rows;
 }
 
 void
 checkginrows_put(CheckIndex *self, Team *team)
 {
-	pg_atomic_uint32 *next = self->shared;
 	BlockNumber size = self->heap_blocks / self->processes + 1;
-	BlockNumber block;
 	GinRows    *rows;
 
 	if (self->heap->rd_rel->relam != HEAP_TABLE_AM_OID)
@@ -789,14 +634,13 @@ checkginrows_put(CheckIndex *self, Team *team)
 	begin_rows(self);
 	rows = get_rows(self);
 	size = Min(size, Max(self->budget / sizeof(BlockRows), 1));
-	while ((block = pg_atomic_fetch_add_u32(next, size)) < self->heap_blocks)
+	while ((rows->first = pg_atomic_fetch_add_u32(self->shared, size)) <
+		   self->heap_blocks)
 	{
-		rows->first = block;
-		rows->end = Min(self->heap_blocks - block, size) + block;
-		rows->blocks =
-			palloc_extended(mul_size(rows->end - block, sizeof(BlockRows)),
-							MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-		check_unit(self, GetActiveSnapshot());
+		rows->end = Min(self->heap_blocks - rows->first, size) + rows->first;
+		rows->blocks = palloc_extended(mul_size(size, sizeof(BlockRows)),
+									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+		check_unit(self);
 		pfree(rows->blocks);
 	}
 }
@@ -809,7 +653,7 @@ checkginrows_put(CheckIndex *self, Team *team)
 static bool
 row_has_key(CheckIndex *self, uint64 tid, GinKey key)
 {
-	GinRows    *rows = get_rows(self);
+	const		GinRows *rows = get_rows(self);
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort check of a row",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -825,49 +669,43 @@ row_has_key(CheckIndex *self, uint64 tid, GinKey key)
 	return found;
 }
 
-/* True if an entry is there before and after its row is not. */
+/* True if an entry is there, and its row is not, or has other keys. */
 static bool
-has_no_row(CheckIndex *self, uint64 tid, GinKey key)
+is_fault(CheckIndex *self, const CheckSuspect *suspect, GinKey key)
 {
 	GinRows    *rows = get_rows(self);
-	int			n = 0;
 
-	while (n < CHECK_SURE && !checkrows_has_row(self, tid))
+	if (suspect->has_other_row && row_has_key(self, suspect->tid, key))
+		return false;
+	for (int i = 0; i < CHECK_SURE; i++)
 	{
-		rows->tid = tid;
+		if (!suspect->has_other_row && checkrows_has_row(self, suspect->tid))
+			return false;
+		rows->tid = suspect->tid;
 		rows->nkeys = 1;
-		rows->keys[0] = (RowKey)
-		{
-			key
-		};
+		rows->keys[0].key = key;
+		rows->keys[0].found = false;
 		if (find_keys(self) > 0)
 			return false;
-		n++;
 	}
-	return n == CHECK_SURE;
+	return true;
 }
 
-/* EntryStep: look for suspects. */
+/* ListStep: look for suspects. */
 static void
-seek_suspects(CheckIndex *self, GinEntry *entry, const uint64 *tids, int n)
+seek_suspects(CheckIndex *self, GinEntry *entry, const GinTids *list)
 {
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < list->n; i++)
 	{
-		CheckSuspect key = {.tid = tids[i]};
-		CheckSuspect *found = bsearch(&key, self->sought, self->nsought,
+		CheckSuspect sought = {.tid = list->tids[i]};
+		CheckSuspect *found = bsearch(&sought, self->sought, self->nsought,
 									  sizeof(CheckSuspect), checkfind_by_tid);
-		const char *fault = NULL;
 
-		if (found == NULL)
-			continue;
-		if (!found->has_other_row)
-			fault = has_no_row(self, tids[i], entry->key) ?
-				"the entry points to no row" : NULL;
-		else if (!row_has_key(self, tids[i], entry->key))
-			fault = "the row does not have this key, or does not satisfy the predicate";
-		if (fault != NULL)
+		if (found != NULL && is_fault(self, found, entry->key))
 			check_found(self, CHECK_NO_ROW, entry->block, entry->offset, "%s",
-						fault);
+						found->has_other_row ?
+						"the row does not have this key, or does not satisfy the predicate" :
+						"the entry points to no row");
 	}
 }
 
