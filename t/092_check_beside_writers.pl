@@ -1,6 +1,10 @@
 # Checks of sound indexes find nothing while other sessions write, vacuum and
-# rebuild, on a primary and on its replica.  A check lets them go on: it waits
-# for no session that has only a row lock, and no session waits for it.
+# rebuild, on a primary and on its replica, also if old snapshots and prepared
+# transactions hold back the horizon.  A check lets them go on: it waits for no
+# session that has only a row lock, and no session waits for it.
+#
+#   PTSORT_CHECK_ROUNDS    rounds of checks (1000 for about 20 minutes)
+#   PTSORT_CHECK_INDEXES   check only the indexes with such names
 #
 # Depends on the version: it reads pages as the server writes them
 # Its servers are kept after a failure: the pages and the WAL show the cause
@@ -14,7 +18,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $rounds = $ENV{PTSORT_CHECK_ROUNDS} || 8;
-my $node = new_node('primary', init => { allows_streaming => 1 }, conf => "hot_standby_feedback = on\n");
+my $node = new_node('primary', init => { allows_streaming => 1 }, conf => "hot_standby_feedback = on\nmax_prepared_transactions = 4\n");
 $node->safe_psql(
 	'postgres', q{
 CREATE EXTENSION pageinspect;
@@ -25,8 +29,14 @@ CREATE INDEX t_word ON t (word) WITH (fillfactor = 50);
 CREATE UNIQUE INDEX t_n ON t (n);
 CREATE INDEX t_part ON t ((few + id)) WHERE few < 25;
 CREATE INDEX t_wide ON t (repeat(word, 20)) INCLUDE (few);
+CREATE INDEX t_gist ON t USING gist (point(few, id), int4range(id, id + few)) INCLUDE (n);
+CREATE INDEX t_gist_text ON t USING gist (to_tsvector('simple', word || ' ' || few)) WHERE few > 10;
+CREATE INDEX t_gin ON t USING gin (to_tsvector('simple', word || ' ' || few), (ARRAY[few, id % 7, few * 3]))
+	WITH (gin_pending_list_limit = 64);
+CREATE INDEX t_gin_slow ON t USING gin (string_to_array(word, 'a')) WITH (fastupdate = off);
 });
-my @indexes = qw(t_pkey t_few t_word t_n t_part t_wide);
+my @all = qw(t_pkey t_few t_word t_n t_part t_wide t_gist t_gist_text);
+my @indexes = grep { $_ =~ ($ENV{PTSORT_CHECK_INDEXES} || '.') } @all;
 
 $node->backup('b');
 my $replica = PostgreSQL::Test::Cluster->new('replica');
@@ -53,7 +63,18 @@ INSERT INTO t (few, word, n) SELECT 99, 'x' || g, - g - random() * 1e9 FROM gene
 ROLLBACK;
 }, '-c', 2),
 	vacuum => load('vacuum', "VACUUM t;\n\\sleep 50 ms\n"),
-	reindex => load('reindex', "REINDEX INDEX CONCURRENTLY t_word;\n\\sleep 300 ms\n"));
+	reindex => load('reindex', join '', map { "REINDEX INDEX CONCURRENTLY $_;\n\\sleep 300 ms\n" } qw(t_word t_gist t_gin)),
+	cleanup => load('cleanup', "SELECT gin_clean_pending_list('t_gin');\n\\sleep 70 ms\n"),
+	snapshot => load('snapshot', "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT 1;\n\\sleep 400 ms\nCOMMIT;\n\\sleep 100 ms\n"),
+	prepared => load('prepared', q{
+BEGIN;
+INSERT INTO t (few, word, n) SELECT 98, 'p' || g, - g - random() * 1e9 FROM generate_series(1, 50) g;
+DELETE FROM t WHERE id IN (SELECT id FROM t WHERE few = 98 ORDER BY random() LIMIT 50);
+PREPARE TRANSACTION 'p';
+\sleep 200 ms
+COMMIT PREPARED 'p';
+\sleep 100 ms
+}));
 
 # Checks an index; returns its problems.  Checks again if REINDEX CONCURRENTLY
 # replaced the index after the statement got its snapshot.
@@ -145,7 +166,9 @@ foreach my $round (1 .. $rounds)
 	is_sound(problems_of_all($replica, $round % 2), "replica, all indexes, round $round");
 }
 cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM t_id_seq'), '>', $written, 'there were writes');
-ok(stop_pgbench($load{$_}), "$_ went on") or diag($load{$_}{err}) foreach sort keys %load;
+# REINDEX waits for the prepared transaction, which pgbench may leave behind
+ok(stop_pgbench($load{$_}), "$_ went on") or diag($load{$_}{err}) foreach grep({ $_ ne 'prepared' } sort keys %load), 'prepared';
+$node->psql('postgres', "ROLLBACK PREPARED 'p'");
 
 # The same indexes.  Now one of them lacks an entry, and has entries whose rows are
 # gone.  A parallel VACUUM must not run meanwhile: its processes would number the
@@ -160,6 +183,7 @@ INSERT INTO t (few, word, n) VALUES (1, 'unknown to t_few', -1);
 VACUUM (INDEX_CLEANUP ON, PARALLEL 0) t;
 UPDATE pg_index SET indisready = true WHERE indexrelid = 't_few'::regclass;
 });
+@indexes = @all;
 foreach my $server ($node, $replica)
 {
 	my $name = $server->name;

@@ -451,10 +451,38 @@ extern uint64 checkrows_hash(CheckIndex *self, IndexTuple tuple);
 extern bool checkrows_has_row(CheckIndex *self, uint64 tid);
 
 /*
+ * checkrows_hash_value adds a value to a hash.  checkrows_form returns the entry
+ * that the index must have for the row with this TID, or NULL if the snapshot
+ * does not see the row, or if the predicate of the index excludes the row: then
+ * it sets *excluded to true.  checkrows_is_excluded returns true if the snapshot
+ * sees the row, but the predicate excludes it.  checkrows_suspect adds to
+ * self->suspects.
+ */
+extern uint64 checkrows_hash_value(const CheckColumn *column, Datum datum,
+								   bool isnull, uint64 hash);
+extern IndexTuple checkrows_form(CheckIndex *self, uint64 tid,
+								 bool *excluded);
+extern bool checkrows_is_excluded(CheckIndex *self, uint64 tid);
+extern void checkrows_suspect(CheckIndex *self, uint64 tid, uint64 hash,
+							  bool is_double, bool has_other_row);
+
+/* the finalizer of MurmurHash3, by Austin Appleby */
+static inline uint64
+checkrows_mix(uint64 hash)
+{
+	hash = (hash ^ (hash >> 33)) * UINT64CONST(0xff51afd7ed558ccd);
+	hash = (hash ^ (hash >> 33)) * UINT64CONST(0xc4ceb9fe1a85ec53);
+	return hash ^ (hash >> 33);
+}
+
+/*
  * checkfind.c: checkfind_suspects looks for the suspects in all leaf pages, and
  * reports those that are still there.  It is part of CheckMethod.end.
  */
 extern void checkfind_suspects(CheckIndex *self);
+
+/* Orders CheckSuspects by TID, for qsort() and bsearch(). */
+extern int	checkfind_by_tid(const void *a, const void *b);
 
 /*
  * checkexclusion.c: checkexclusion_rows looks for rows that violate the

@@ -10,8 +10,8 @@
 #include "check/check.h"
 #include "utils/memutils.h"
 
-static int
-by_tid(const void *a, const void *b)
+int
+checkfind_by_tid(const void *a, const void *b)
 {
 	uint64		left = ((const CheckSuspect *) a)->tid;
 	uint64		right = ((const CheckSuspect *) b)->tid;
@@ -118,16 +118,16 @@ look_at_tuple(CheckIndex *self, OffsetNumber offset)
 	{
 		CheckSuspect key = {.tid = pt_tid_word(&tids[i])};
 		CheckSuspect *found = bsearch(&key, first, self->nsought,
-									  sizeof(CheckSuspect), by_tid);
+									  sizeof(CheckSuspect), checkfind_by_tid);
 
 		if (found == NULL)
 			continue;
 		if (!hashed)
 			hash = checkrows_hash(self, tuple);
 		hashed = true;
-		while (found > first && by_tid(found - 1, &key) == 0)
+		while (found > first && checkfind_by_tid(found - 1, &key) == 0)
 			found--;
-		for (; found < end && by_tid(found, &key) == 0; found++)
+		for (; found < end && checkfind_by_tid(found, &key) == 0; found++)
 			if (found->hash == hash && !found->reported)
 				confirm(self, found, offset);
 	}
@@ -149,7 +149,7 @@ checkfind_suspects(CheckIndex *self)
 
 	if (self->nsought == 0)
 		return;
-	qsort(self->sought, self->nsought, sizeof(CheckSuspect), by_tid);
+	qsort(self->sought, self->nsought, sizeof(CheckSuspect), checkfind_by_tid);
 	caller = MemoryContextSwitchTo(self->scratch);
 	for (BlockNumber block = self->method->first; block < nblocks; block++)
 	{

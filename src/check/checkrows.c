@@ -93,29 +93,27 @@ hash_bytes_of(const CheckColumn *column, Datum value, uint64 seed)
 	return hash_bytes_extended((const unsigned char *) bytes, size, seed);
 }
 
+uint64
+checkrows_hash_value(const CheckColumn *column, Datum datum, bool isnull,
+					 uint64 hash)
+{
+	uint64		value = PG_UINT64_MAX - 1;
+
+	if (!isnull && !column->byval)
+		return hash_bytes_of(column, datum, hash);
+	if (!isnull)
+		value = (uint64) datum << (64 - column->length * BITS_PER_BYTE);
+	return checkrows_mix(hash_combine64(hash, value));
+}
+
 static uint64
 hash_columns(CheckIndex *self, const Datum *values, const bool *isnull)
 {
 	uint64		hash = 0;
 
 	for (int i = 0; i < self->ncolumns; i++)
-	{
-		const CheckColumn *column = &self->columns[i];
-		uint64		value = PG_UINT64_MAX - 1;
-
-		if (!isnull[i] && !column->byval)
-		{
-			hash = hash_bytes_of(column, values[i], hash);
-			continue;
-		}
-		if (!isnull[i])
-			value = (uint64) values[i] << (64 - column->length * BITS_PER_BYTE);
-		hash = hash_combine64(hash, value);
-		/* the finalizer of MurmurHash3, by Austin Appleby */
-		hash = (hash ^ (hash >> 33)) * UINT64CONST(0xff51afd7ed558ccd);
-		hash = (hash ^ (hash >> 33)) * UINT64CONST(0xc4ceb9fe1a85ec53);
-		hash ^= hash >> 33;
-	}
+		hash = checkrows_hash_value(&self->columns[i], values[i], isnull[i],
+									hash);
 	return hash & ~IS_ROW;
 }
 
@@ -223,13 +221,8 @@ checkrows_has_row(CheckIndex *self, uint64 tid)
 	return found;
 }
 
-/*
- * Returns the entry that the index must have for the row with this TID, or NULL
- * if the snapshot does not see the row, or if the predicate of the index
- * excludes the row: then sets *excluded to true.
- */
-static IndexTuple
-form_entry(CheckIndex *self, uint64 tid, bool *excluded)
+IndexTuple
+checkrows_form(CheckIndex *self, uint64 tid, bool *excluded)
 {
 	TupleTableSlot *slot = table_slot_create(self->heap, NULL);
 	EState	   *estate = CreateExecutorState();
@@ -263,9 +256,9 @@ form_entry(CheckIndex *self, uint64 tid, bool *excluded)
 	return entry;
 }
 
-static void
-add_suspect(CheckIndex *self, uint64 tid, uint64 hash, bool is_double,
-			bool has_other_row)
+void
+checkrows_suspect(CheckIndex *self, uint64 tid, uint64 hash, bool is_double,
+				  bool has_other_row)
 {
 	CheckSuspects *suspects = self->suspects;
 
@@ -278,18 +271,15 @@ add_suspect(CheckIndex *self, uint64 tid, uint64 hash, bool is_double,
 	};
 }
 
-/*
- * True if the snapshot sees the row, but the predicate excludes it.  An update
- * of the predicate's columns is never a HOT update.
- */
-static bool
-is_excluded(CheckIndex *self, uint64 tid)
+/* An update of the predicate's columns is never a HOT update. */
+bool
+checkrows_is_excluded(CheckIndex *self, uint64 tid)
 {
 	bool		excluded = false;
 
 	if (self->index_info->ii_Predicate != NIL &&
 		checkread_table(self, (BlockNumber) (tid >> 16)))
-		(void) form_entry(self, tid, &excluded);
+		(void) checkrows_form(self, tid, &excluded);
 	return excluded;
 }
 
@@ -297,7 +287,7 @@ static void
 find_entry(CheckIndex *self, uint64 tid)
 {
 	bool		excluded = false;
-	IndexTuple	entry = form_entry(self, tid, &excluded);
+	IndexTuple	entry = checkrows_form(self, tid, &excluded);
 
 	if (entry != NULL && !self->method->find(self, entry))
 		check_found(self, CHECK_NO_ENTRY, (BlockNumber) (tid >> 16),
@@ -327,15 +317,15 @@ compare_group(CheckIndex *self)
 		if (entry & IS_ROW)
 			continue;
 		if (i > 0 && group->images[i - 1] == entry)
-			add_suspect(self, group->tid, entry, true, false);
+			checkrows_suspect(self, group->tid, entry, true, false);
 		if (has_row && entry == row)
 			has_entry = true;
 		else if (has_row)
-			add_suspect(self, group->tid, entry, false, true);
+			checkrows_suspect(self, group->tid, entry, false, true);
 		else if (!checkrows_has_row(self, group->tid))
-			add_suspect(self, group->tid, entry, false, false);
-		else if (is_excluded(self, group->tid))
-			add_suspect(self, group->tid, entry, false, true);
+			checkrows_suspect(self, group->tid, entry, false, false);
+		else if (checkrows_is_excluded(self, group->tid))
+			checkrows_suspect(self, group->tid, entry, false, true);
 	}
 	if (has_row && !has_entry)
 		find_entry(self, group->tid);
