@@ -97,7 +97,7 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION
 	ptsort_check(pg_catalog.regclass, pg_catalog.bool, pg_catalog.int4, pg_catalog.bool)
-	IS 'checks a btree index with all processors';
+	IS 'checks a btree, GiST or GIN index with all processors';
 
 CREATE FUNCTION ptsort_check_indexes(
 	indexes pg_catalog.regclass[],
@@ -114,7 +114,7 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100;
 
 COMMENT ON FUNCTION
 	ptsort_check_indexes(pg_catalog.regclass[], pg_catalog.bool, pg_catalog.int4, pg_catalog.bool)
-	IS 'checks btree indexes, several at a time';
+	IS 'checks btree, GiST and GIN indexes, several at a time';
 
 CREATE FUNCTION ptsort_forecast(
 	statement pg_catalog.text,
@@ -796,19 +796,26 @@ GRANT INSERT, DELETE ON ptsort_order_checks TO pg_database_owner;
 -- cannot check must have another file, in the same tablespace: SET TABLESPACE
 -- copies a file.  REINDEX CONCURRENTLY also gives it another OID.  Two sessions may
 -- check an index; the last check counts.
+-- "needs_rows" is true if the present order alone does not prove the index: it has
+-- an expression or predicate, or its access method stores not the values but what
+-- functions of the operator class make of them.  GIN also has one entry for values
+-- that were equal in a nondeterministic collation.
 CREATE VIEW ptsort_order_proofs AS
-SELECT r.relation, c.relkind, c.relpersistence, r.needs_rows, r.is_doubtful,
-	o.orders,
+SELECT r.relation, c.relkind, c.relpersistence,
+	r.has_expression OR a.amname OPERATOR(pg_catalog.=)
+		ANY (ARRAY['gist', 'gin']::pg_catalog.name[]) AS needs_rows,
+	r.is_doubtful, o.orders,
 	((k.orders::pg_catalog.text OPERATOR(pg_catalog.=) o.orders AND k.is_sound)
 		OR (f.orders::pg_catalog.text OPERATOR(pg_catalog.=) o.orders
-			AND a.amname OPERATOR(pg_catalog.<>) 'btree'::pg_catalog.name
+			AND a.amname OPERATOR(pg_catalog.<>)
+				ALL (ARRAY['btree', 'gist', 'gin']::pg_catalog.name[])
 			AND f.tablespace OPERATOR(pg_catalog.=) c.reltablespace
 			AND f.file OPERATOR(pg_catalog.<>) pg_catalog.pg_relation_filenode(
 				r.relation::pg_catalog.regclass))) IS TRUE AS is_proved
 FROM (
 	SELECT u.relation,
 		pg_catalog.bool_or(u.what OPERATOR(pg_catalog.=) 'expression')
-			AS needs_rows,
+			AS has_expression,
 		pg_catalog.bool_or(s.verdict OPERATOR(pg_catalog.<>) 'same order')
 			AS is_doubtful,
 		CASE WHEN pg_catalog.bool_and(COALESCE(s.digest_now, s.version_now)
@@ -937,11 +944,11 @@ BEGIN ATOMIC
 	), proofs AS MATERIALIZED (
 		SELECT * FROM ptsort_order_proofs
 	), indexes AS MATERIALIZED (
-		SELECT i.indexrelid, i.indrelid, i.indisunique, i.indisexclusion,
-			i.indisvalid, c.relname, c.relpersistence, n.nspname, a.amname,
+		SELECT i.indexrelid, i.indrelid, i.indisvalid, c.relname, a.amname,
 			p.needs_rows, p.orders, p.is_doubtful, p.is_proved,
-			a.amname OPERATOR(pg_catalog.=) 'btree'::pg_catalog.name
-				AS is_btree,
+			a.amname OPERATOR(pg_catalog.=)
+				ANY (ARRAY['btree', 'gist', 'gin']::pg_catalog.name[])
+				AS is_known,
 			pg_catalog.pg_has_role(c.relowner, 'USAGE') AS is_own,
 			i.indisvalid AND (NOT changed_collations
 				OR (p.is_doubtful AND NOT p.is_proved)) IS TRUE AS is_due,
@@ -951,10 +958,13 @@ BEGIN ATOMIC
 					OR n.nspname OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.name
 				THEN '' ELSE 'CONCURRENTLY ' END,
 				i.indexrelid::pg_catalog.regclass) AS reindex,
-			pg_catalog.concat('SELECT * FROM ', own.name, '.ptsort_duplicates(',
-				pg_catalog.quote_literal(
-					i.indexrelid::pg_catalog.regclass::pg_catalog.text),
-				'::pg_catalog.regclass)') AS duplicates,
+			CASE WHEN i.indisunique
+					AND a.amname OPERATOR(pg_catalog.=) 'btree'::pg_catalog.name
+				THEN pg_catalog.concat(
+					'SELECT * FROM ', own.name, '.ptsort_duplicates(',
+					pg_catalog.quote_literal(
+						i.indexrelid::pg_catalog.regclass::pg_catalog.text),
+					'::pg_catalog.regclass)') END AS duplicates,
 			-- pg_relation_size() would lock the index
 			pg_catalog.row_number() OVER (ORDER BY c.relpages DESC, c.oid) AS place
 		FROM pg_catalog.pg_index i
@@ -974,7 +984,7 @@ BEGIN ATOMIC
 		SELECT i.*, (heap OR (changed_collations AND i.needs_rows)) IS TRUE
 			AS with_rows
 		FROM indexes i
-		WHERE i.is_btree AND i.is_due
+		WHERE i.is_known AND i.is_due
 	), checked AS MATERIALIZED (
 		SELECT k.* FROM ptsort_check_indexes(
 			(SELECT pg_catalog.array_agg(
@@ -1013,11 +1023,7 @@ BEGIN ATOMIC
 						OPERATOR(pg_catalog.=) c.indexrelid))
 			OPERATOR(pg_catalog.+)
 			(SELECT pg_catalog.count(*) FROM indexes i
-				WHERE i.is_due AND NOT i.is_btree AND NOT i.is_own
-					AND changed_collations)
-		UNION ALL
-		SELECT 'of other access methods than btree', pg_catalog.count(*) FROM indexes i
-		WHERE NOT i.is_btree AND NOT changed_collations
+				WHERE i.is_due AND NOT i.is_known AND NOT i.is_own)
 		UNION ALL
 		SELECT 'in collations whose order is the same', pg_catalog.count(*)
 		FROM indexes i
@@ -1038,7 +1044,7 @@ BEGIN ATOMIC
 			CASE WHEN k.problems OPERATOR(pg_catalog.>) 0::pg_catalog.int8
 				THEN c.reindex END AS repair,
 			CASE WHEN k.problems OPERATOR(pg_catalog.>) 0::pg_catalog.int8
-				AND c.indisunique THEN c.duplicates END AS wrong_rows,
+				THEN c.duplicates END AS wrong_rows,
 			CASE WHEN c.is_doubtful AND (heap OR NOT c.needs_rows
 				OR changed_collations) THEN c.orders END AS orders
 		FROM chosen c
@@ -1085,12 +1091,14 @@ BEGIN ATOMIC
 			) w
 		WHERE t.is_own
 		UNION ALL
-		-- "not sound": only a new file then proves that the order is right
-		SELECT 3, i.place, i.indexrelid, i.indexrelid, i.indrelid, NULL,
+		-- "not sound": only a new file then proves that the order is right.  A call
+		-- that is not about collations records nothing of these indexes.
+		SELECT 3, i.place, CASE WHEN changed_collations THEN i.indexrelid END,
+			i.indexrelid, i.indrelid, NULL,
 			ARRAY[pg_catalog.concat('ptsort cannot check indexes of the access method ', i.amname)],
-			NULL, i.reindex, NULL, i.orders
+			NULL, CASE WHEN changed_collations THEN i.reindex END, NULL, i.orders
 		FROM indexes i
-		WHERE changed_collations AND i.is_due AND NOT i.is_btree AND i.is_own
+		WHERE i.is_due AND NOT i.is_known AND i.is_own
 		UNION ALL
 		SELECT 4, i.place, i.indexrelid, i.indexrelid, i.indrelid, NULL,
 			ARRAY[CASE WHEN l.is_busy
@@ -1104,8 +1112,7 @@ BEGIN ATOMIC
 				WHEN l.is_leftover THEN pg_catalog.concat(
 					'DROP INDEX CONCURRENTLY ', i.indexrelid::pg_catalog.regclass)
 				ELSE i.reindex END,
-			CASE WHEN i.indisunique AND i.is_btree AND NOT l.is_leftover
-				THEN i.duplicates END, NULL
+			CASE WHEN NOT l.is_leftover THEN i.duplicates END, NULL
 		FROM indexes i
 		CROSS JOIN LATERAL (
 			SELECT i.relname::pg_catalog.text OPERATOR(pg_catalog.~)
@@ -1163,7 +1170,7 @@ END;
 
 COMMENT ON FUNCTION
 	ptsort_check_all(pg_catalog.bool, pg_catalog.bool, pg_catalog.int4, pg_catalog.bool)
-	IS 'checks the btree indexes of this database, and shows how to repair them';
+	IS 'checks the indexes of this database, and shows how to repair them';
 
 -- A collation is remembered if its order did not change, or if all that depends
 -- on it is right in the present order.

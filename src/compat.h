@@ -191,6 +191,10 @@ typedef struct SplitedPageLayout SplitPageLayout;
 /* Put pt_noreturn before the declaration of a function that never returns. */
 #define pt_noreturn pg_attribute_noreturn()
 
+/* An index scan without statistics of its own or an order by operators */
+#define pt_index_beginscan(heap, index, snapshot, nkeys) \
+	index_beginscan(heap, index, snapshot, nkeys, 0)
+
 /* Phases of a GIN build, which have no names before 18 */
 #define PT_GIN_SORTS	0
 #define PT_GIN_MERGES	0
@@ -207,6 +211,8 @@ typedef struct SplitedPageLayout SplitPageLayout;
 	QueryDesc *queryDesc, ScanDirection direction, uint64 count
 #define PT_PASS_RUN_ARGUMENTS	queryDesc, direction, count
 #define pt_noreturn pg_noreturn
+#define pt_index_beginscan(heap, index, snapshot, nkeys) \
+	index_beginscan(heap, index, snapshot, NULL, nkeys, 0 PT_NO_SCAN_FLAGS)
 #define PT_GIN_SORTS	PROGRESS_GIN_PHASE_PERFORMSORT_2
 #define PT_GIN_MERGES	PROGRESS_GIN_PHASE_MERGE_2
 
@@ -247,7 +253,7 @@ typedef struct SplitedPageLayout SplitPageLayout;
 /* Only 19 sets bits of the visibility map outside of VACUUM. */
 #define PT_READS_SET_VISIBILITY false
 
-/* Flags of table_beginscan_tidrange() */
+/* Flags of table_beginscan_tidrange() and index_beginscan() */
 #define PT_NO_SCAN_FLAGS
 #else
 #define PT_NO_SCAN_FLAGS	, 0

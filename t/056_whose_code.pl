@@ -34,7 +34,6 @@ CREATE SCHEMA ptsort;
 GRANT USAGE ON SCHEMA ptsort TO PUBLIC;
 CREATE EXTENSION ptsort SCHEMA ptsort;
 CREATE EXTENSION ptsort_am;
-CREATE EXTENSION gistcheck SCHEMA ptsort;
 CREATE EXTENSION amcheck SCHEMA ptsort;
 ALTER DATABASE d SET search_path = public;
 ALTER DATABASE d SET client_min_messages = warning;
@@ -156,7 +155,8 @@ sub runs_like_the_server
 my %row_tests = (
 	'ptsort_check(), ptsort_check_indexes(), ptsort_check_all(), ptsort_duplicates()' => sub {
 		my ($name) = @_;
-		foreach my $index (qw(t_unique w_worker twice_b))
+		$node->safe_psql('d', q{CREATE INDEX t_gin ON public.t USING gin ((ARRAY[b])) WHERE public.f('a predicate, folded') = 0 AND public.f('a predicate ' || b) = 0});
+		foreach my $index (qw(t_unique w_worker twice_b t_gist t_gin))
 		{
 			runs_as_owner("SELECT problems FROM ptsort.ptsort_check('$index', heap => true, workers => $_)", $name) foreach 0, 2;
 			runs_as_owner("SELECT problems FROM ptsort.ptsort_check_indexes('{$index}', heap => true, workers => $_)", $name) foreach 0, 2;
@@ -282,15 +282,6 @@ my %row_tests = (
 		my ($name) = @_;
 		my ($out, $err, $reports) = spied(q{SET search_path = ptsort; BEGIN; DELETE FROM public.twice WHERE ctid = '(0,7)'; ROLLBACK});
 		like($reports, qr/\Aa trigger as \Q$superuser\E, free/, "$name: the owner's trigger runs as the caller");
-	},
-	'gist_check() and gin_check() of contrib/gistcheck' => sub {
-		my ($name) = @_;
-		is(runs_as_owner("SELECT ptsort.gist_check('t_gist')", $name), '2000', '... all rows');
-		refused("SELECT ptsort.gist_check('t_gist')", 'other', $name);
-		$node->safe_psql('d', q{CREATE INDEX t_gin ON public.t USING gin ((ARRAY[b])) WHERE public.f('a predicate, folded') = 0 AND public.f('a predicate ' || b) = 0});
-		is(runs_as_owner("SELECT tids FROM ptsort.gin_check('t_gin', heap => true)", $name), '2000', '... all rows');
-		refused("SELECT ptsort.gin_check('t_gin')", 'other', $name);
-		$node->safe_psql('d', 'DROP INDEX public.t_gin');
 	},
 	'the embedded sort' => sub {
 		my ($name) = @_;

@@ -46,7 +46,8 @@ typedef enum CheckKind
 	CHECK_BAD_PAGE,				/* page or tuple is damaged or unreadable */
 	CHECK_OUT_OF_ORDER,			/* tuple precedes an earlier tuple or key */
 	CHECK_BROKEN_LINK,			/* links, levels, downlinks, metapage */
-	CHECK_DUPLICATE,			/* two rows with equal keys, unique index */
+	CHECK_DUPLICATE,			/* two rows with equal keys, unique index; row
+								 * that conflicts, exclusion constraint */
 	CHECK_NO_ROW,				/* entry without a row */
 	CHECK_NO_ENTRY,				/* row without an entry */
 	NUM_CHECK_KINDS
@@ -482,6 +483,13 @@ extern void checkfind_suspects(CheckIndex *self);
 
 /* Orders CheckSuspects by TID, for qsort() and bsearch(). */
 extern int	checkfind_by_tid(const void *a, const void *b);
+
+/*
+ * checkexclusion.c: checkexclusion_rows looks for rows that violate the
+ * exclusion constraint of a sound index.  The participants take blocks of the
+ * table from *next.
+ */
+extern void checkexclusion_rows(CheckIndex *self, pg_atomic_uint32 *next);
 
 /* CheckRequest: how to check an index. */
 typedef struct CheckRequest

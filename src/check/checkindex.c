@@ -30,6 +30,7 @@ typedef struct CheckShared
 {
 	CheckTree	tree;
 	pg_atomic_uint32 next;		/* first block that no participant took */
+	pg_atomic_uint32 next_row;	/* ... of the table, for checkexclusion.c */
 	CheckPart	parts[FLEXIBLE_ARRAY_MEMBER];	/* by participant */
 } CheckShared;
 
@@ -244,15 +245,41 @@ check_fill(Team *team)
 	checkread_end(check);
 }
 
+/*
+ * True if no participant found a fault in a page, so that the server may scan
+ * the index.  Each participant wrote these counts before its sort's run, which
+ * the leader met before it planned the slices.
+ */
+static bool
+is_safe(const Checker *self)
+{
+	const CheckShared *shared = self->team.shared;
+
+	for (int i = 0; i < self->team.processes; i++)
+	{
+		const CheckFinding *findings = shared->parts[i].report.findings;
+
+		if (findings[CHECK_BAD_PAGE].count > 0 ||
+			findings[CHECK_OUT_OF_ORDER].count > 0 ||
+			findings[CHECK_BROKEN_LINK].count > 0)
+			return false;
+	}
+	return true;
+}
+
 /* TeamKind.read */
 static void
 check_read(Team *team)
 {
 	Checker    *self = (Checker *) team;
+	CheckShared *shared = team->shared;
 
 	if (self->info.request.with_rows &&
 		self->index.method->compare_rows != NULL)
 		self->index.method->compare_rows(&self->index, team);
+	if (self->info.request.with_rows &&
+		self->index.index->rd_index->indisexclusion && is_safe(self))
+		checkexclusion_rows(&self->index, &shared->next_row);
 	checkread_end(&self->index);
 }
 
@@ -277,6 +304,7 @@ check_shared_init(Team *team, int processes, int slices)
 
 	memset(shared, 0, self->size);
 	pg_atomic_init_u32(&shared->next, self->index.method->first);
+	pg_atomic_init_u32(&shared->next_row, 0);
 	shared->tree.nblocks = self->nblocks;
 	begin_check(self);
 	if (self->index.method->begin_pages != NULL)
