@@ -35,7 +35,7 @@ CREATE INDEX t_gin ON t USING gin (to_tsvector('simple', word || ' ' || few), (A
 	WITH (gin_pending_list_limit = 64);
 CREATE INDEX t_gin_slow ON t USING gin (string_to_array(word, 'a')) WITH (fastupdate = off);
 });
-my @all = qw(t_pkey t_few t_word t_n t_part t_wide t_gist t_gist_text);
+my @all = qw(t_pkey t_few t_word t_n t_part t_wide t_gist t_gist_text t_gin t_gin_slow);
 my @indexes = grep { $_ =~ ($ENV{PTSORT_CHECK_INDEXES} || '.') } @all;
 
 $node->backup('b');

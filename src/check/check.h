@@ -188,23 +188,19 @@ typedef struct CheckMethod
 	/* Check the copy self->here, whose tuples are known. */
 	void		(*page) (CheckIndex *self);
 
-	/*
-	 * In each process, after its pages: read the table's rows.  After all
-	 * processes did so: compare them with the entries.
-	 */
-	void		(*put_rows) (CheckIndex *self, Team *team);
-	void		(*compare_rows) (CheckIndex *self, Team *team);
-
 	/* In the leader, after all processes: look again at what seems wrong. */
 	void		(*end) (CheckIndex *self);
 
 	/*
-	 * For checkrows.c.  'compress' makes the values of an entry from those of
-	 * a row.  'form' forms the entry.  'find' returns true if the index has
-	 * this entry, with the same values of all columns and the same TID.
+	 * For checkrows.c.  'many' is true if a row has many entries.  'put_row'
+	 * puts the values of a row's entries into the sort (checkrows_put).
+	 * 'form' forms the entry of a row.  'find' returns true if the index has
+	 * this entry, with the same values of all columns and the same TID; if
+	 * there are equal values with other hashes, it adds these to self->equal.
 	 */
-	void		(*compress) (CheckIndex *self, Datum *values, bool *isnull,
-							 Datum *entry);
+	bool		many;
+	void		(*put_row) (CheckIndex *self, uint64 tid, Datum *values,
+							bool *isnull);
 	IndexTuple	(*form) (CheckIndex *self, Datum *values, bool *isnull);
 	bool		(*find) (CheckIndex *self, IndexTuple tuple);
 } CheckMethod;
@@ -228,8 +224,6 @@ struct CheckIndex
 								 * leave nothing to clean up */
 	const CheckTree *tree;
 	void	   *shared;			/* the method's shared memory */
-	int			processes;		/* maximum number of participants */
-	int64		budget;			/* bytes, for this participant's rows */
 	CheckReport *report;
 	PtSort	   *sort;			/* entries and rows, or NULL */
 	CheckSuspects *suspects;
@@ -245,6 +239,8 @@ struct CheckIndex
 	CheckPage  *there;			/* a page with which it is compared */
 	CheckPage  *again;			/* the first page, read again */
 	const struct RowGroup *group;	/* checkrows.c compares it */
+	uint64	   *equal;			/* see CheckMethod.find */
+	int			nequal;
 	CheckSuspect *sought;		/* checkfind.c looks for them; by TID */
 	int			nsought;
 };
@@ -438,51 +434,39 @@ extern void checklinks_page(CheckIndex *self);
  * checkrows.c: checkrows_begin (TeamKind.begin) begins a sort of entries and
  * rows.  checkrows_put_page (CheckStep) counts the entries of the leaf
  * self->here, and puts them into self->sort, if there is one.
- * checkrows_put and checkrows_compare are CheckMethod.put_rows and
- * .compare_rows of methods with one entry for each row.  checkrows_hash returns
- * the hash of the columns of an entry.  checkrows_has_row returns true if an
- * entry may point to this TID.
+ * checkrows_put_table puts this process's part of the table's rows.
+ * checkrows_put puts a record, and checkrows_put_values (CheckMethod.put_row)
+ * the values of an entry.  checkrows_compare reads slices of the sort.
+ *
+ * checkrows_hash returns the hash of the columns of an entry, and
+ * checkrows_hash_value adds a value to a hash.  checkrows_has_row returns true
+ * if an entry may point to this TID.  checkrows_form returns the entry of a row
+ * that the snapshot sees, or NULL.
  */
 extern PtSort *checkrows_begin(Team *team, const PtSortOptions *options);
 extern void checkrows_put_page(CheckIndex *self);
-extern void checkrows_put(CheckIndex *self, Team *team);
+extern void checkrows_put_table(CheckIndex *self, Team *team);
+extern void checkrows_put(CheckIndex *self, uint64 tid, uint64 hash,
+						  bool is_row);
+extern void checkrows_put_values(CheckIndex *self, uint64 tid, Datum *values,
+								 bool *isnull);
 extern void checkrows_compare(CheckIndex *self, Team *team);
 extern uint64 checkrows_hash(CheckIndex *self, IndexTuple tuple);
-extern bool checkrows_has_row(CheckIndex *self, uint64 tid);
-
-/*
- * checkrows_hash_value adds a value to a hash.  checkrows_form returns the entry
- * that the index must have for the row with this TID, or NULL if the snapshot
- * does not see the row, or if the predicate of the index excludes the row: then
- * it sets *excluded to true.  checkrows_is_excluded returns true if the snapshot
- * sees the row, but the predicate excludes it.  checkrows_suspect adds to
- * self->suspects.
- */
 extern uint64 checkrows_hash_value(const CheckColumn *column, Datum datum,
 								   bool isnull, uint64 hash);
+extern bool checkrows_has_row(CheckIndex *self, uint64 tid);
 extern IndexTuple checkrows_form(CheckIndex *self, uint64 tid,
 								 bool *excluded);
-extern bool checkrows_is_excluded(CheckIndex *self, uint64 tid);
-extern void checkrows_suspect(CheckIndex *self, uint64 tid, uint64 hash,
-							  bool is_double, bool has_other_row);
-
-/* the finalizer of MurmurHash3, by Austin Appleby */
-static inline uint64
-checkrows_mix(uint64 hash)
-{
-	hash = (hash ^ (hash >> 33)) * UINT64CONST(0xff51afd7ed558ccd);
-	hash = (hash ^ (hash >> 33)) * UINT64CONST(0xc4ceb9fe1a85ec53);
-	return hash ^ (hash >> 33);
-}
 
 /*
  * checkfind.c: checkfind_suspects looks for the suspects in all leaf pages, and
- * reports those that are still there.  It is part of CheckMethod.end.
+ * reports those that are still there.  checkfind_pages calls another step for
+ * all pages, if there are suspects.  checkfind_first returns the first suspect
+ * with this TID, or NULL; others follow it.
  */
 extern void checkfind_suspects(CheckIndex *self);
-
-/* Orders CheckSuspects by TID, for qsort() and bsearch(). */
-extern int	checkfind_by_tid(const void *a, const void *b);
+extern void checkfind_pages(CheckIndex *self, CheckStep step);
+extern CheckSuspect *checkfind_first(CheckIndex *self, uint64 tid);
 
 /*
  * checkexclusion.c: checkexclusion_rows looks for rows that violate the

@@ -340,9 +340,8 @@ const CheckMethod check_btree = {
 	.begin_pages = begin_pages,
 	.tuples = checkbtree_tuples,
 	.page = check_page,
-	.put_rows = checkrows_put,
-	.compare_rows = checkrows_compare,
 	.end = checkfind_suspects,
+	.put_row = checkrows_put_values,
 	.form = form,
 	.find = checkbtree_find
 };

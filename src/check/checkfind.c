@@ -10,13 +10,25 @@
 #include "check/check.h"
 #include "utils/memutils.h"
 
-int
-checkfind_by_tid(const void *a, const void *b)
+static int
+by_tid(const void *a, const void *b)
 {
 	uint64		left = ((const CheckSuspect *) a)->tid;
 	uint64		right = ((const CheckSuspect *) b)->tid;
 
 	return (left > right) - (left < right);
+}
+
+CheckSuspect *
+checkfind_first(CheckIndex *self, uint64 tid)
+{
+	CheckSuspect key = {.tid = tid};
+	CheckSuspect *found = bsearch(&key, self->sought, self->nsought,
+								  sizeof(CheckSuspect), by_tid);
+
+	while (found > self->sought && found[-1].tid == tid)
+		found--;
+	return found;
 }
 
 /* Find the tuples of a copied leaf.  False if it is no leaf of the tree. */
@@ -102,8 +114,7 @@ static void
 look_at_tuple(CheckIndex *self, OffsetNumber offset)
 {
 	IndexTuple	tuple = self->here->tuples[offset];
-	CheckSuspect *first = self->sought;
-	CheckSuspect *end = first + self->nsought;
+	CheckSuspect *end = self->sought + self->nsought;
 	ItemPointerData tids[MaxTIDsPerBTreePage];
 	int			ntids;
 	uint64		hash = 0;
@@ -116,18 +127,15 @@ look_at_tuple(CheckIndex *self, OffsetNumber offset)
 	memcpy(tids, BTreeTupleGetHeapTID(tuple), ntids * sizeof(ItemPointerData));
 	for (int i = 0; i < ntids; i++)
 	{
-		CheckSuspect key = {.tid = pt_tid_word(&tids[i])};
-		CheckSuspect *found = bsearch(&key, first, self->nsought,
-									  sizeof(CheckSuspect), checkfind_by_tid);
+		uint64		tid = pt_tid_word(&tids[i]);
+		CheckSuspect *found = checkfind_first(self, tid);
 
 		if (found == NULL)
 			continue;
 		if (!hashed)
 			hash = checkrows_hash(self, tuple);
 		hashed = true;
-		while (found > first && checkfind_by_tid(found - 1, &key) == 0)
-			found--;
-		for (; found < end && checkfind_by_tid(found, &key) == 0; found++)
+		for (; found < end && found->tid == tid; found++)
 			if (found->hash == hash && !found->reported)
 				confirm(self, found, offset);
 	}
@@ -137,30 +145,37 @@ look_at_tuple(CheckIndex *self, OffsetNumber offset)
 static void
 look_at_page(CheckIndex *self)
 {
+	if (!self->here->is_leaf)
+		return;
 	for (int i = self->here->first; i <= self->here->last; i++)
 		look_at_tuple(self, i);
 }
 
 void
-checkfind_suspects(CheckIndex *self)
+checkfind_pages(CheckIndex *self, CheckStep step)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(self->index);
 	MemoryContext caller;
 
 	if (self->nsought == 0)
 		return;
-	qsort(self->sought, self->nsought, sizeof(CheckSuspect), checkfind_by_tid);
+	qsort(self->sought, self->nsought, sizeof(CheckSuspect), by_tid);
 	caller = MemoryContextSwitchTo(self->scratch);
 	for (BlockNumber block = self->method->first; block < nblocks; block++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (block % PAGEREAD_MOST == self->method->first)
 			checkread_ahead(self, block, Min(nblocks - block, PAGEREAD_MOST));
-		if (checkread_next(self, block, self->here) != NULL ||
-			!find_leaf(self, self->here))
-			continue;
-		check_guard(self, look_at_page);
+		if (checkread_next(self, block, self->here) == NULL &&
+			self->method->tuples(self, self->here, MaxIndexTuplesPerPage, true))
+			check_guard(self, step);
 		MemoryContextReset(self->scratch);
 	}
 	MemoryContextSwitchTo(caller);
+}
+
+void
+checkfind_suspects(CheckIndex *self)
+{
+	checkfind_pages(self, look_at_page);
 }

@@ -381,6 +381,24 @@ report_list(CheckIndex *self, const GinTids *list, OffsetNumber offset)
 					list->fault);
 }
 
+/* GinListStep: check a list, and put its entries into the sort, if any. */
+static void
+check_entry(CheckIndex *self, const GinEntry *entry, const GinTids *list)
+{
+	/* who checks the leaves of a posting tree reports their lists */
+	if (entry->offset != 0)
+		report_list(self, list, entry->offset);
+	if (self->sort != NULL)
+		checkginrows_put_list(self, entry, list);
+}
+
+/* CheckStep */
+static void
+check_lists(CheckIndex *self)
+{
+	checkginrows_visit(self, self->sort != NULL, check_entry);
+}
+
 /* The TIDs of a leaf, or the keys of downlinks, of a posting tree ascend. */
 static void
 check_data_order(CheckIndex *self, GinTids *list)
@@ -417,14 +435,9 @@ check_page(CheckIndex *self)
 		check_data_order(self, &check->list);
 	else if (!checkgin_has_flag(page, GIN_LIST))
 		check_guard(self, check_keys);
-	for (int i = 1; i <= page->last &&
-		 checkgin_has_flag(page, GIN_LEAF | GIN_LIST); i++)
-	{
-		if (page->tuples[i] == NULL || checkgin_is_tree(page, i))
-			continue;
-		checkgin_entry_tids(self, page, page->tuples[i], &check->list);
-		report_list(self, &check->list, i);
-	}
+	if (!checkgin_has_flag(page, GIN_DATA) &&
+		checkgin_has_flag(page, GIN_LEAF | GIN_LIST))
+		check_guard(self, check_lists);
 	if (!checkgin_has_flag(page, GIN_LIST))
 		check_guard(self, checkginlinks_page);
 }
@@ -554,19 +567,6 @@ begin_pages(CheckIndex *self, CheckTree *tree)
 		check_pending(self);
 }
 
-/* True if comparing a column's keys calls only functions of the server's own. */
-static bool
-has_own_functions(const GinState *gin, int column)
-{
-	Oid			type = TupleDescAttr(gin->origTupdesc, column)->atttypid;
-	Oid			element = get_element_type(type);
-
-	if (OidIsValid(element))
-		type = element;
-	return gin->compareFn[column].fn_oid < FirstNormalObjectId &&
-		type < FirstNormalObjectId && get_typtype(type) == TYPTYPE_BASE;
-}
-
 static void
 begin(CheckIndex *self)
 {
@@ -575,15 +575,11 @@ begin(CheckIndex *self)
 	initGinState(&check->gin, self->index);
 	self->state = check;
 	self->desc = RelationGetDescr(self->index);
-	self->trusted = true;
+	checkginrows_begin(self);
 	check->most = self->heap->rd_rel->relam == HEAP_TABLE_AM_OID ?
 		MaxHeapTuplesPerPage : (1 << OFFSET_BITS) - 1;
 	for (int i = 0; i < self->desc->natts; i++)
-	{
 		check->columns[i] = checkpage_columns(check->gin.tupdesc[i]);
-		if (!has_own_functions(&check->gin, i))
-			self->trusted = false;
-	}
 }
 
 const CheckMethod check_gin = {
@@ -591,11 +587,12 @@ const CheckMethod check_gin = {
 	.special = MAXALIGN(sizeof(GinPageOpaqueData)),
 	.first = GIN_METAPAGE_BLKNO + 1,
 	.begin = begin,
-	.shared_size = checkginrows_shared_size,
 	.begin_pages = begin_pages,
 	.tuples = checkgin_tuples,
 	.page = check_page,
-	.put_rows = checkginrows_put,
 	.end = checkginrows_end,
-	.form = checkginrows_form
+	.many = true,
+	.put_row = checkginrows_put_row,
+	.form = checkginrows_form,
+	.find = checkginrows_find
 };

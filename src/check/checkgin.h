@@ -31,6 +31,17 @@ typedef struct GinTids
 	uint64		tids[BLCKSZ];
 } GinTids;
 
+/* GinEntry: the key and the place of a list; a tree's leaf has no offset. */
+typedef struct GinEntry
+{
+	GinKey		key;
+	BlockNumber block;
+	OffsetNumber offset;
+} GinEntry;
+
+typedef void (*GinListStep) (CheckIndex *self, const GinEntry *entry,
+							 const GinTids *list);
+
 /* GinCheck: CheckIndex.state */
 typedef struct GinCheck
 {
@@ -40,7 +51,7 @@ typedef struct GinCheck
 	GinTids		list;
 	int			looks;			/* checkginlinks.c: number of comparisons */
 	int			height;			/* checkginlinks.c: of the first child, or -1 */
-	struct GinRows *rows;		/* checkginrows.c: the table's rows */
+	struct GinRow *row;			/* checkginrows.c: the row that it looks at */
 } GinCheck;
 
 /* This trusts nothing in the page's header. */
@@ -134,11 +145,22 @@ extern BlockNumber checkgin_pending_head(CheckIndex *self);
 /* checkginlinks.c: check the links of self->here to other pages. */
 extern void checkginlinks_page(CheckIndex *self);
 
-/* checkginrows.c: members of CheckMethod */
-extern Size checkginrows_shared_size(BlockNumber nblocks);
-extern void checkginrows_put(CheckIndex *self, Team *team);
+/*
+ * checkginrows.c: checkginrows_visit calls a step for the lists of self->here,
+ * a leaf or a page of the pending list, also for those in posting trees if
+ * 'with_trees' is true.  checkginrows_put_list is a step that puts the entries
+ * into self->sort.  The others are members of CheckMethod.
+ */
+extern void checkginrows_begin(CheckIndex *self);
+extern void checkginrows_visit(CheckIndex *self, bool with_trees,
+							   GinListStep step);
+extern void checkginrows_put_list(CheckIndex *self, const GinEntry *entry,
+								  const GinTids *list);
+extern void checkginrows_put_row(CheckIndex *self, uint64 tid, Datum *values,
+								 bool *isnull);
 extern IndexTuple checkginrows_form(CheckIndex *self, Datum *values,
 									bool *isnull);
+extern bool checkginrows_find(CheckIndex *self, IndexTuple tuple);
 extern void checkginrows_end(CheckIndex *self);
 
 #endif							/* PTSORT_CHECKGIN_H */

@@ -3,20 +3,10 @@
  * checkginrows.c
  *	  Compares the entries of a GIN index with the rows of its table.
  *
- * An entry is a key and a TID.  A participant takes a unit of the table, as
- * large as its memory allows.  For each block of the unit, it adds up a hash of
- * (key, TID) over the keys of the rows that the snapshot sees, and over the
- * entries in the index: it reads all leaves of the entry tree and pages of the
- * pending list, with the unit's part of each posting tree.  So a table that
- * needs several units costs several reads of the index.
- *
- * Equal sums prove that rows and entries agree.  Sums may differ in a sound
- * index: classes may have equal keys with unequal bytes (numeric 1.0 and 1.00),
- * of which the index has one, and splits and cleanup of the pending list move
- * entries.  So the participant looks up each key of the block's rows, by the
- * class's comparison, adds up the hashes of the keys that it finds, and reads
- * the entries again if the sums still differ.  The leader looks again at the
- * entries of rows of blocks that differ each time.
+ * An entry is a key and a TID.  Classes may have equal keys with unequal bytes
+ * (numeric 1.0 and 1.00), of which the index has one, and cleanup of the pending
+ * list moves entries.  So if the entries of a row differ from its keys, the
+ * check looks up each key, by the class's comparison.
  *
  * Lookups are safe beside other sessions.  A row that the snapshot sees has
  * all its entries.  VACUUM removes neither these nor pages with them.  Splits
@@ -37,76 +27,53 @@
  */
 #include "compat.h"
 
-#include "access/heapam.h"
 #include "check/checkgin.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
-
-#define BITMAP_WORDS	(MaxHeapTuplesPerPage / BITS_PER_BITMAPWORD + 1)
-
-/* BlockRows: the rows of a block of the table, and their entries. */
-typedef struct BlockRows
-{
-	uint64		rows;			/* sum of the hashes of keys and TIDs */
-	uint64		entries;
-	bool		differs;		/* the sums may differ, so entries count */
-	bitmapword	visible[BITMAP_WORDS];
-	bitmapword	others[BITMAP_WORDS];	/* entries of no visible row */
-} BlockRows;
 
 /* RowKey: a key of the row that is looked at. */
 typedef struct RowKey
 {
 	GinKey		key;
 	bool		found;
-	uint64		hash;			/* of the key that was found */
 } RowKey;
 
-/* GinEntry: the key and the place of a list. */
-typedef struct GinEntry
+/* GinRow: a row that the check looks at. */
+typedef struct GinRow
 {
-	GinKey		key;
-	BlockNumber block;
-	OffsetNumber offset;
-	bool		hashed;
-	uint64		hash;
-} GinEntry;
-
-typedef void (*ListStep) (CheckIndex *self, GinEntry *entry,
-						  const GinTids *list);
-
-/* GinRows: a unit of the table, a row, and the range of TIDs of a walk. */
-typedef struct GinRows
-{
-	BlockNumber first;
-	BlockNumber end;
-	BlockRows  *blocks;
-	int			pass;
 	uint64		tid;
-	uint64		sum;			/* of those keys of rows that were found */
 	int			nkeys;
-	int			nalloc;
+	int			room;
 	RowKey	   *keys;
-	uint64		low;
-	uint64		high;
-	ListStep	step;
 	CheckPage  *data;			/* of lookups */
 	GinTids		list;
-} GinRows;
+} GinRow;
 
-static inline GinRows *
-get_rows(CheckIndex *self)
+static inline GinRow *
+get_row(CheckIndex *self)
 {
-	return ((GinCheck *) self->state)->rows;
+	return ((GinCheck *) self->state)->row;
 }
 
+void
+checkginrows_begin(CheckIndex *self)
+{
+	GinRow	   *row = palloc0(sizeof(GinRow));
+
+	row->data = checkread_new_page(0);
+	row->room = PAGEREAD_MOST;
+	row->keys = palloc(row->room * sizeof(RowKey));
+	((GinCheck *) self->state)->row = row;
+}
+
+/* The hash's lowest bit is 0. */
 static uint64
 hash_key(CheckIndex *self, GinKey key)
 {
 	uint64		seed = key.column * INDEX_MAX_KEYS + key.category;
 
 	return checkrows_hash_value(&self->columns[key.column - 1], key.value,
-								key.category != GIN_CAT_NORM_KEY, seed);
+								key.category != GIN_CAT_NORM_KEY, seed) << 1;
 }
 
 /* Hash a key of the index, which may be damaged. */
@@ -119,25 +86,6 @@ hash_found(CheckIndex *self, GinKey key)
 	hash = hash_key(self, key);
 	self->catching = false;
 	return hash;
-}
-
-static inline uint64
-hash_entry(uint64 hash, uint64 tid)
-{
-	return checkrows_mix(hash + checkrows_mix(tid));
-}
-
-static inline bool
-has_bit(const bitmapword *words, OffsetNumber i)
-{
-	return (words[i / BITS_PER_BITMAPWORD] >> i % BITS_PER_BITMAPWORD & 1) != 0;
-}
-
-static inline void
-set_bit(bitmapword *words, OffsetNumber i)
-{
-	words[i / BITS_PER_BITMAPWORD] |=
-		(bitmapword) 1 << i % BITS_PER_BITMAPWORD;
 }
 
 /*
@@ -176,47 +124,37 @@ find_data(CheckIndex *self, BlockNumber block, uint64 tid, CheckPage *page)
 			continue;
 		if (page->is_leaf)
 			return true;
-		while (i < page->last && pt_tid_word(&checkgin_item(page, i)->key) < tid)
+		while (i < page->last &&
+			   pt_tid_word(&checkgin_item(page, i)->key) < tid)
 			i++;
 		block = checkgin_child(page, i);
 	}
 	return false;
 }
 
+/* The participant that checks a page reports the faults of its lists. */
 static void
-pass_on(CheckIndex *self, GinEntry *entry, const GinTids *list)
+visit_posting_tree(CheckIndex *self, GinEntry *entry, BlockNumber root,
+				   GinListStep step)
 {
-	const		GinRows *rows = get_rows(self);
-
-	/* the page's check reports faults */
-	if (list->fault == NULL && list->n > 0 && list->tids[0] <= rows->high &&
-		list->tids[list->n - 1] >= rows->low)
-		rows->step(self, entry, list);
-}
-
-static void
-walk_posting_tree(CheckIndex *self, GinEntry *entry, BlockNumber root)
-{
-	const		GinRows *rows = get_rows(self);
 	CheckPage  *page = self->there;
 	GinTids    *list = &((GinCheck *) self->state)->list;
-	bool		goes_on = find_data(self, root, rows->low, page);
+	bool		goes_on = find_data(self, root, 0, page);
 
 	entry->offset = 0;
 	for (BlockNumber n = 0; goes_on && checkread_has_block(self, n); n++)
 	{
 		entry->block = page->block;
 		checkgin_leaf_tids(self, page, list);
-		pass_on(self, entry, list);
+		if (list->fault == NULL)
+			step(self, entry, list);
 		goes_on = checkgin_right(page) != InvalidBlockNumber &&
-			checkgin_bound(page) < rows->high &&
 			read_data(self, checkgin_right(page), page) && page->is_leaf;
 	}
 }
 
-/* CheckStep: the entries of self->here, a leaf or a page of the pending list */
-static void
-walk_page(CheckIndex *self)
+void
+checkginrows_visit(CheckIndex *self, bool with_trees, GinListStep step)
 {
 	CheckPage  *page = self->here;
 	GinTids    *list = &((GinCheck *) self->state)->list;
@@ -229,78 +167,25 @@ walk_page(CheckIndex *self)
 		if (tuple == NULL)
 			continue;
 		entry.key = checkgin_key(self, page, i);
-		if (checkgin_is_tree(page, i))
+		if (!checkgin_is_tree(page, i))
 		{
-			walk_posting_tree(self, &entry, GinGetPostingTree(tuple));
-			continue;
+			checkgin_entry_tids(self, page, tuple, list);
+			step(self, &entry, list);
 		}
-		checkgin_entry_tids(self, page, tuple, list);
-		pass_on(self, &entry, list);
+		else if (with_trees)
+			visit_posting_tree(self, &entry, GinGetPostingTree(tuple), step);
 	}
 }
 
-/* Call a step for the lists that may have TIDs in the given range. */
-static void
-walk(CheckIndex *self, uint64 low, uint64 high, ListStep step)
+/* GinListStep */
+void
+checkginrows_put_list(CheckIndex *self, const GinEntry *entry,
+					  const GinTids *list)
 {
-	GinRows    *rows = get_rows(self);
-	BlockNumber nblocks = RelationGetNumberOfBlocks(self->index);
-	MemoryContext caller = MemoryContextSwitchTo(self->scratch);
+	uint64		hash = hash_found(self, entry->key);
 
-	rows->low = low;
-	rows->high = high;
-	rows->step = step;
-	for (BlockNumber block = self->method->first; block < nblocks; block++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (block % PAGEREAD_MOST == self->method->first)
-			checkread_ahead(self, block, Min(nblocks - block, PAGEREAD_MOST));
-		if (checkread_next(self, block, self->here) != NULL ||
-			PageIsNew((Page) self->here->page) ||
-			checkgin_has_flag(self->here, GIN_DATA) ||
-			!checkgin_has_flag(self->here, GIN_LEAF | GIN_LIST) ||
-			!checkgin_tuples(self, self->here, MaxIndexTuplesPerPage, true))
-			continue;
-		check_guard(self, walk_page);
-		MemoryContextReset(self->scratch);
-	}
-	MemoryContextSwitchTo(caller);
-}
-
-/* ListStep: add to the sums of blocks, and look at TIDs of other rows. */
-static void
-count_entries(CheckIndex *self, GinEntry *entry, const GinTids *list)
-{
-	GinRows    *rows = get_rows(self);
-
-	if (!entry->hashed)
-		entry->hash = hash_found(self, entry->key);
-	entry->hashed = true;
 	for (int i = 0; i < list->n; i++)
-	{
-		uint64		tid = list->tids[i];
-		BlockNumber block = (BlockNumber) (tid >> 16);
-		OffsetNumber offset = (OffsetNumber) tid;
-		BlockRows  *at;
-
-		if (tid < rows->low || tid > rows->high)
-			continue;
-		at = block < rows->end ? &rows->blocks[block - rows->first] : NULL;
-		if (at != NULL && !at->differs)
-			continue;
-		if (at != NULL && has_bit(at->visible, offset))
-			at->entries += hash_entry(entry->hash, tid);
-		else if (rows->pass == 0 &&
-				 (at == NULL || !has_bit(at->others, offset)))
-		{
-			bool		has_row = checkrows_has_row(self, tid);
-
-			if (at != NULL)
-				set_bit(at->others, offset);
-			if (!has_row || checkrows_is_excluded(self, tid))
-				checkrows_suspect(self, tid, 0, false, has_row);
-		}
-	}
+		checkrows_put(self, list->tids[i], hash, false);
 }
 
 /*
@@ -310,44 +195,57 @@ count_entries(CheckIndex *self, GinEntry *entry, const GinTids *list)
 static void
 extract_keys(CheckIndex *self, Datum *values, bool *isnull)
 {
-	GinRows    *rows = get_rows(self);
+	GinCheck   *check = self->state;
+	GinRow	   *row = check->row;
 
-	rows->nkeys = 0;
+	row->nkeys = 0;
 	for (int column = 1; column <= self->ncolumns; column++)
 	{
 		GinNullCategory *categories;
 		int32		n;
-		Datum	   *keys = ginExtractEntries(&((GinCheck *) self->state)->gin, column,
+		Datum	   *keys = ginExtractEntries(&check->gin, column,
 											 values[column - 1],
 											 isnull[column - 1], &n,
 											 &categories);
 
-		if (rows->nkeys + n > rows->nalloc)
+		if (row->nkeys + n > row->room)
 		{
-			rows->nalloc = (rows->nkeys + n) * 2;
-			rows->keys = repalloc_huge(rows->keys,
-									   mul_size(rows->nalloc, sizeof(RowKey)));
+			row->room = (row->nkeys + n) * 2;
+			row->keys = repalloc_huge(row->keys,
+									  mul_size(row->room, sizeof(RowKey)));
 		}
 		for (int i = 0; i < n; i++)
+			row->keys[row->nkeys++] = (RowKey)
 		{
-			GinKey		key = {column, categories[i], keys[i]};
-
-			rows->keys[rows->nkeys].found = false;
-			rows->keys[rows->nkeys++].key = key;
-		}
+			{
+				column, categories[i], keys[i]
+			}
+		};
 	}
+}
+
+/* CheckMethod.put_row */
+void
+checkginrows_put_row(CheckIndex *self, uint64 tid, Datum *values,
+					 bool *isnull)
+{
+	const GinRow *row = get_row(self);
+
+	extract_keys(self, values, isnull);
+	for (int i = 0; i < row->nkeys; i++)
+		checkrows_put(self, tid, hash_key(self, row->keys[i].key), true);
 }
 
 /* CheckMethod.form: keep the keys of a row.  The result has no values. */
 IndexTuple
 checkginrows_form(CheckIndex *self, Datum *values, bool *isnull)
 {
-	GinRows    *rows = get_rows(self);
+	const GinRow *row = get_row(self);
 
 	extract_keys(self, values, isnull);
-	for (int i = 0; i < rows->nkeys; i++)
+	for (int i = 0; i < row->nkeys; i++)
 	{
-		GinKey	   *key = &rows->keys[i].key;
+		GinKey	   *key = &row->keys[i].key;
 		Form_pg_attribute att = TupleDescAttr(self->desc, key->column - 1);
 
 		/* the value may point into the row */
@@ -357,75 +255,32 @@ checkginrows_form(CheckIndex *self, Datum *values, bool *isnull)
 	return palloc0(sizeof(IndexTupleData));
 }
 
-/* IndexBuildCallback */
-static void
-add_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
-		bool alive, void *arg)
-{
-	CheckIndex *self = arg;
-	GinRows    *rows = get_rows(self);
-	MemoryContext caller = MemoryContextSwitchTo(self->scratch);
-	uint64		word = pt_tid_word(tid);
-	BlockRows  *at = &rows->blocks[(word >> 16) - rows->first];
-
-	extract_keys(self, values, isnull);
-	for (int i = 0; i < rows->nkeys; i++)
-		at->rows += hash_entry(hash_key(self, rows->keys[i].key), word);
-	set_bit(at->visible, (OffsetNumber) word);
-	MemoryContextSwitchTo(caller);
-	MemoryContextReset(self->scratch);
-}
-
-/* Read the rows of the unit's blocks that are not damaged. */
-static void
-read_rows(CheckIndex *self, Snapshot snapshot)
-{
-	GinRows    *rows = get_rows(self);
-	BlockNumber block = rows->first;
-
-	while (block < rows->end)
-	{
-		BlockNumber start = block;
-		TableScanDesc scan;
-
-		for (; block < rows->end && checkread_table(self, block); block++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			rows->blocks[block - rows->first].differs = true;
-		}
-		if (block > start)
-		{
-			scan = table_beginscan_strat(self->heap, snapshot, 0, NULL, true,
-										 false);
-			heap_setscanlimits(scan, start, block - start);
-			(void) table_index_build_range_scan(self->heap, self->index,
-												self->index_info, true, false,
-												false, 0, InvalidBlockNumber,
-												add_row, self, scan);
-		}
-		if (block < rows->end)
-			checkread_damaged(block++, self);
-	}
-}
-
 /* Look for the row's TID in the entry at an offset of a leaf. */
 static bool
 has_tid(CheckIndex *self, const CheckPage *page, OffsetNumber offset)
 {
-	GinRows    *rows = get_rows(self);
-	GinTids    *list = &rows->list;
+	GinRow	   *row = get_row(self);
+	GinTids    *list = &row->list;
 
 	if (!checkgin_is_tree(page, offset))
 		checkgin_entry_tids(self, page, page->tuples[offset], list);
-	else if (find_data(self, GinGetPostingTree(page->tuples[offset]), rows->tid,
-					   rows->data))
-		checkgin_leaf_tids(self, rows->data, list);
+	else if (find_data(self, GinGetPostingTree(page->tuples[offset]), row->tid,
+					   row->data))
+		checkgin_leaf_tids(self, row->data, list);
 	else
 		return false;
 	for (int i = 0; i < list->n; i++)
-		if (list->tids[i] == rows->tid)
+		if (list->tids[i] == row->tid)
 			return true;
 	return false;
+}
+
+/* A key is found: note its hash. */
+static void
+note_found(CheckIndex *self, RowKey *sought, GinKey found)
+{
+	sought->found = true;
+	self->equal[self->nequal++] = hash_found(self, found);
 }
 
 /* Look for a key of the row in the entry tree, as the server does. */
@@ -465,9 +320,8 @@ find_in_tree(CheckIndex *self, RowKey *sought)
 			block = checkgin_child(page, low);
 		else
 		{
-			sought->found = equal && has_tid(self, page, low);
-			if (sought->found)
-				sought->hash = hash_found(self, checkgin_key(self, page, low));
+			if (equal && has_tid(self, page, low))
+				note_found(self, sought, checkgin_key(self, page, low));
 			return;
 		}
 	}
@@ -477,31 +331,28 @@ find_in_tree(CheckIndex *self, RowKey *sought)
 static void
 find_on_list_page(CheckIndex *self, const CheckPage *page)
 {
-	GinRows    *rows = get_rows(self);
+	GinRow	   *row = get_row(self);
 
 	for (int i = 1; i <= page->last; i++)
 	{
-		if (page->tuples[i] == NULL ||
-			pt_tid_word(&page->tuples[i]->t_tid) != rows->tid)
-			continue;
-		for (int j = 0; j < rows->nkeys; j++)
-		{
-			GinKey		key = checkgin_key(self, page, i);
-			RowKey	   *sought = &rows->keys[j];
+		GinKey		key;
 
-			if (sought->found || checkgin_compare(self, sought->key, key) != 0)
-				continue;
-			sought->hash = hash_found(self, key);
-			sought->found = true;
-		}
+		if (page->tuples[i] == NULL ||
+			pt_tid_word(&page->tuples[i]->t_tid) != row->tid)
+			continue;
+		key = checkgin_key(self, page, i);
+		for (int j = 0; j < row->nkeys; j++)
+			if (!row->keys[j].found &&
+				checkgin_compare(self, row->keys[j].key, key) == 0)
+				note_found(self, &row->keys[j], key);
 	}
 }
 
 /* Returns the number of the row's keys that are not in the index. */
 static int
-find_keys(CheckIndex *self)
+count_missing(CheckIndex *self)
 {
-	GinRows    *rows = get_rows(self);
+	GinRow	   *row = get_row(self);
 	GinMetaPageData list;
 	bool		stayed = false;
 
@@ -509,11 +360,11 @@ find_keys(CheckIndex *self)
 	{
 		int			missing = 0;
 
-		for (int i = 0; i < rows->nkeys; i++)
+		for (int i = 0; i < row->nkeys; i++)
 		{
-			if (!rows->keys[i].found)
-				find_in_tree(self, &rows->keys[i]);
-			missing += !rows->keys[i].found;
+			if (!row->keys[i].found)
+				find_in_tree(self, &row->keys[i]);
+			missing += !row->keys[i].found;
 		}
 		if (missing == 0 || stayed)
 			return missing;
@@ -525,198 +376,93 @@ find_keys(CheckIndex *self)
 	return 0;
 }
 
-/* CheckStep: look for all keys of the row. */
-static void
-look_at_row(CheckIndex *self)
+/* CheckMethod.find: look for the keys of the row that was formed last. */
+bool
+checkginrows_find(CheckIndex *self, IndexTuple tuple)
 {
-	GinRows    *rows = get_rows(self);
-	CheckFinding *finding = &self->report->findings[CHECK_NO_ENTRY];
-	bool		excluded = false;
+	GinRow	   *row = get_row(self);
 	int			missing;
 
-	if (checkrows_form(self, rows->tid, &excluded) == NULL)
-		return;
-	missing = find_keys(self);
+	row->tid = pt_tid_word(&tuple->t_tid);
+	self->equal = palloc(mul_size(row->nkeys, sizeof(uint64)));
+	missing = count_missing(self);
 	/* repeat this only for the first rows, as all rows may lack entries */
 	for (int i = 1; missing > 0 && i < CHECK_SURE &&
-		 finding->count < MAX_SUSPECTS; i++)
+		 self->report->findings[CHECK_NO_ENTRY].count < MAX_SUSPECTS; i++)
 	{
 		pg_usleep(1000L);
-		missing = find_keys(self);
+		missing = count_missing(self);
 	}
-	for (int i = 0; i < rows->nkeys; i++)
-		if (rows->keys[i].found)
-			rows->sum += hash_entry(rows->keys[i].hash, rows->tid);
-	if (missing > 0 && rows->pass == 0)
-		check_found(self, CHECK_NO_ENTRY, (BlockNumber) (rows->tid >> 16),
-					(OffsetNumber) rows->tid,
-					"the index lacks a key of the row at this place of the table");
-}
-
-/* Compare the sums of a block.  Returns true if they still differ. */
-static bool
-compare_sums(CheckIndex *self, BlockNumber block)
-{
-	GinRows    *rows = get_rows(self);
-	BlockRows  *at = &rows->blocks[block - rows->first];
-	bool		is_last = rows->pass == CHECK_SURE - 1;
-	MemoryContext caller = MemoryContextSwitchTo(self->scratch);
-
-	rows->sum = 0;
-	for (OffsetNumber i = 1; i <= MaxHeapTuplesPerPage; i++)
-	{
-		if (!has_bit(at->visible, i))
-			continue;
-		CHECK_FOR_INTERRUPTS();
-		rows->tid = (uint64) block << 16 | i;
-		check_guard(self, look_at_row);
-		MemoryContextReset(self->scratch);
-	}
-	MemoryContextSwitchTo(caller);
-	at->rows = rows->sum;
-	at->differs = at->rows != at->entries;
-	at->entries = 0;
-	for (OffsetNumber i = 1; i <= MaxHeapTuplesPerPage; i++)
-		if (at->differs && is_last && has_bit(at->visible, i))
-			checkrows_suspect(self, (uint64) block << 16 | i, 0, false, true);
-	return at->differs;
-}
-
-static void
-check_unit(CheckIndex *self)
-{
-	GinRows    *rows = get_rows(self);
-	bool		differs = true;
-
-	read_rows(self, GetActiveSnapshot());
-	for (rows->pass = 0; differs && rows->pass < CHECK_SURE; rows->pass++)
-	{
-		/* the last unit has the entries of new blocks */
-		walk(self, (uint64) rows->first << 16,
-			 rows->end < self->heap_blocks ?
-			 ((uint64) rows->end << 16) - 1 : PG_UINT64_MAX, count_entries);
-		differs = false;
-		for (BlockNumber block = rows->first; block < rows->end; block++)
-		{
-			BlockRows  *at = &rows->blocks[block - rows->first];
-
-			at->differs = at->differs && at->rows != at->entries;
-			differs |= at->differs && compare_sums(self, block);
-		}
-	}
-}
-
-Size
-checkginrows_shared_size(BlockNumber nblocks)
-{
-	return sizeof(pg_atomic_uint32);	/* first block that no unit has */
-}
-
-static void
-begin_rows(CheckIndex *self)
-{
-	GinRows    *rows = palloc0(sizeof(GinRows));
-
-	rows->data = checkread_new_page(self->nkeys);
-	rows->nalloc = MaxIndexTuplesPerPage;
-	rows->keys = palloc(rows->nalloc * sizeof(RowKey));
-	((GinCheck *) self->state)->rows = rows;
-}
-
-void
-checkginrows_put(CheckIndex *self, Team *team)
-{
-	BlockNumber size = self->heap_blocks / self->processes + 1;
-	GinRows    *rows;
-
-	if (self->heap->rd_rel->relam != HEAP_TABLE_AM_OID)
-		return;
-	begin_rows(self);
-	rows = get_rows(self);
-	size = Min(size, Max(self->budget / sizeof(BlockRows), 1));
-	while ((rows->first = pg_atomic_fetch_add_u32(self->shared, size)) <
-		   self->heap_blocks)
-	{
-		rows->end = Min(self->heap_blocks - rows->first, size) + rows->first;
-		rows->blocks = palloc_extended(mul_size(size, sizeof(BlockRows)),
-									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-		check_unit(self);
-		pfree(rows->blocks);
-	}
+	return missing == 0;
 }
 
 /*
  * Suspects
  */
 
-/* True if the row with this TID has a key, or if the snapshot does not see it. */
-static bool
-row_has_key(CheckIndex *self, uint64 tid, GinKey key)
-{
-	const		GinRows *rows = get_rows(self);
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "ptsort check of a row",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
-	bool		excluded = false;
-	bool		found = checkrows_form(self, tid, &excluded) == NULL &&
-		!excluded;
-
-	for (int i = 0; !found && !excluded && i < rows->nkeys; i++)
-		found = checkgin_compare(self, rows->keys[i].key, key) == 0;
-	MemoryContextSwitchTo(caller);
-	MemoryContextDelete(context);
-	return found;
-}
-
-/* True if an entry is there, and its row is not, or has other keys. */
+/* True if an entry without a row is there before and after a look at the row. */
 static bool
 is_fault(CheckIndex *self, const CheckSuspect *suspect, GinKey key)
 {
-	GinRows    *rows = get_rows(self);
+	GinRow	   *row = get_row(self);
+	uint64		equal;
 
-	if (suspect->has_other_row && row_has_key(self, suspect->tid, key))
-		return false;
 	for (int i = 0; i < CHECK_SURE; i++)
 	{
 		if (!suspect->has_other_row && checkrows_has_row(self, suspect->tid))
 			return false;
-		rows->tid = suspect->tid;
-		rows->nkeys = 1;
-		rows->keys[0].key = key;
-		rows->keys[0].found = false;
-		if (find_keys(self) > 0)
+		row->tid = suspect->tid;
+		row->nkeys = 1;
+		row->keys[0] = (RowKey)
+		{
+			key
+		};
+		self->equal = &equal;
+		self->nequal = 0;
+		if (count_missing(self) > 0)
 			return false;
 	}
 	return true;
 }
 
-/* ListStep: look for suspects. */
+/* GinListStep: look for suspects. */
 static void
-seek_suspects(CheckIndex *self, GinEntry *entry, const GinTids *list)
+seek_suspects(CheckIndex *self, const GinEntry *entry, const GinTids *list)
 {
+	CheckSuspect *end = self->sought + self->nsought;
+	uint64		hash = hash_found(self, entry->key);
+
 	for (int i = 0; i < list->n; i++)
 	{
-		CheckSuspect sought = {.tid = list->tids[i]};
-		CheckSuspect *found = bsearch(&sought, self->sought, self->nsought,
-									  sizeof(CheckSuspect), checkfind_by_tid);
+		CheckSuspect *found = checkfind_first(self, list->tids[i]);
 
-		if (found != NULL && is_fault(self, found, entry->key))
+		for (; found != NULL && found < end && found->tid == list->tids[i];
+			 found++)
+		{
+			if (found->hash != hash || found->reported ||
+				!is_fault(self, found, entry->key))
+				continue;
+			found->reported = true;
 			check_found(self, CHECK_NO_ROW, entry->block, entry->offset, "%s",
 						found->has_other_row ?
 						"the row does not have this key, or does not satisfy the predicate" :
 						"the entry points to no row");
+		}
 	}
 }
 
+/* CheckStep */
+static void
+look_at_page(CheckIndex *self)
+{
+	if (!checkgin_has_flag(self->here, GIN_DATA) &&
+		checkgin_has_flag(self->here, GIN_LEAF | GIN_LIST))
+		checkginrows_visit(self, true, seek_suspects);
+}
+
+/* CheckMethod.end */
 void
 checkginrows_end(CheckIndex *self)
 {
-	if (self->nsought == 0)
-		return;
-	if (get_rows(self) == NULL)
-		begin_rows(self);		/* other participants took all units */
-	qsort(self->sought, self->nsought, sizeof(CheckSuspect), checkfind_by_tid);
-	walk(self, self->sought[0].tid, self->sought[self->nsought - 1].tid,
-		 seek_suspects);
+	checkfind_pages(self, look_at_page);
 }

@@ -293,12 +293,15 @@ end(CheckIndex *self)
 	checkgistwalk_pages(self);
 }
 
-/* CheckMethod.compress */
+/* CheckMethod.put_row */
 static void
-compress(CheckIndex *self, Datum *values, bool *isnull, Datum *entry)
+put_row(CheckIndex *self, uint64 tid, Datum *values, bool *isnull)
 {
+	Datum		entry[INDEX_MAX_KEYS];
+
 	gistCompressValues(checkgist_state(self), self->index, values, isnull, true,
 					   entry);
+	checkrows_put_values(self, tid, entry, isnull);
 }
 
 /* CheckMethod.form */
@@ -318,10 +321,8 @@ const CheckMethod check_gist = {
 	.begin_pages = begin_pages,
 	.tuples = find_tuples,
 	.page = check_page,
-	.put_rows = checkrows_put,
-	.compare_rows = checkrows_compare,
 	.end = end,
-	.compress = compress,
+	.put_row = put_row,
 	.form = form,
 	.find = checkgistwalk_find
 };

@@ -134,8 +134,6 @@ begin_check(Checker *self)
 	check->report = &shared->parts[self->team.participant].report;
 	check->suspects = &shared->parts[self->team.participant].suspects;
 	check->shared = (char *) shared + parts_size(self->team.processes);
-	check->processes = self->team.processes;
-	check->budget = self->info.request.budget / check->processes;
 	if (check->here != NULL)
 		return;					/* the rest does not change */
 	check->method->begin(check);
@@ -241,7 +239,7 @@ check_fill(Team *team)
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, stop);
 	}
 	if (self->info.request.with_rows)
-		check->method->put_rows(check, team);
+		checkrows_put_table(check, team);
 	checkread_end(check);
 }
 
@@ -274,9 +272,8 @@ check_read(Team *team)
 	Checker    *self = (Checker *) team;
 	CheckShared *shared = team->shared;
 
-	if (self->info.request.with_rows &&
-		self->index.method->compare_rows != NULL)
-		self->index.method->compare_rows(&self->index, team);
+	if (self->info.request.with_rows)
+		checkrows_compare(&self->index, team);
 	if (self->info.request.with_rows &&
 		self->index.index->rd_index->indisexclusion && is_safe(self))
 		checkexclusion_rows(&self->index, &shared->next_row);

@@ -4,8 +4,8 @@
  *	  Compares the entries of an index with the rows of its table.
  *
  * A record of the sort by TID (see src/README) holds the TID and a hash of the
- * values of all columns, so that equal values have equal hashes.  In the sorted
- * stream, an entry and its row are neighbours.
+ * values of all columns or, in a GIN index, of one key, so that equal values
+ * have equal hashes.  In the sorted stream, an entry and its row are neighbours.
  *
  * A row without an entry: an index has entries for all rows that a snapshot
  * sees, from the time when the snapshot was made.  But a split may move the
@@ -35,16 +35,22 @@
 /* The lowest bit of a record's image: 1 for a row, 0 for an entry */
 #define IS_ROW			UINT64CONST(1)
 
-/*
- * RowGroup: the records with one TID, in the order of their hashes.  Only a
- * damaged index has many; the check does not compare all of them.
- */
+/* RowGroup: the records with one TID, in the order of their hashes. */
 typedef struct RowGroup
 {
 	uint64		tid;
 	int			n;
-	uint64		images[MAX_SUSPECTS];
+	int			room;
+	uint64	   *images;
 } RowGroup;
+
+/* HashRun: the records of a group with the same hash. */
+typedef struct HashRun
+{
+	uint64		hash;
+	int			entries;
+	int			rows;
+} HashRun;
 
 /* The records of a TID must be in the same slice. */
 static bool
@@ -64,10 +70,10 @@ checkrows_begin(Team *team, const PtSortOptions *options)
 	return sort_begin_records(&record_variant, options);
 }
 
-static inline void
-put_record(CheckIndex *self, ItemPointer tid, uint64 hash, uint64 kind)
+void
+checkrows_put(CheckIndex *self, uint64 tid, uint64 hash, bool is_row)
 {
-	uint64		entry[] = {pt_tid_word(tid), (hash & ~IS_ROW) | kind};
+	uint64		entry[] = {tid, (hash & ~IS_ROW) | (is_row ? IS_ROW : 0)};
 
 	sort_put_entry(self->sort, entry);
 }
@@ -103,7 +109,11 @@ checkrows_hash_value(const CheckColumn *column, Datum datum, bool isnull,
 		return hash_bytes_of(column, datum, hash);
 	if (!isnull)
 		value = (uint64) datum << (64 - column->length * BITS_PER_BYTE);
-	return checkrows_mix(hash_combine64(hash, value));
+	hash = hash_combine64(hash, value);
+	/* the finalizer of MurmurHash3, by Austin Appleby */
+	hash = (hash ^ (hash >> 33)) * UINT64CONST(0xff51afd7ed558ccd);
+	hash = (hash ^ (hash >> 33)) * UINT64CONST(0xc4ceb9fe1a85ec53);
+	return hash ^ (hash >> 33);
 }
 
 static uint64
@@ -150,8 +160,16 @@ checkrows_put_page(CheckIndex *self)
 			continue;
 		hash = checkrows_hash(self, tuple);
 		for (int j = 0; j < n; j++)
-			put_record(self, BTreeTupleGetHeapTID(tuple) + j, hash, 0);
+			checkrows_put(self, pt_tid_word(BTreeTupleGetHeapTID(tuple) + j),
+						  hash, false);
 	}
+}
+
+void
+checkrows_put_values(CheckIndex *self, uint64 tid, Datum *values,
+					 bool *isnull)
+{
+	checkrows_put(self, tid, hash_columns(self, values, isnull), true);
 }
 
 /* IndexBuildCallback */
@@ -161,20 +179,14 @@ put_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 {
 	CheckIndex *self = arg;
 	MemoryContext caller = MemoryContextSwitchTo(self->scratch);
-	Datum		entry[INDEX_MAX_KEYS];
 
-	if (self->method->compress != NULL)
-	{
-		self->method->compress(self, values, isnull, entry);
-		values = entry;
-	}
-	put_record(self, tid, hash_columns(self, values, isnull), IS_ROW);
+	self->method->put_row(self, pt_tid_word(tid), values, isnull);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(self->scratch);
 }
 
 void
-checkrows_put(CheckIndex *self, Team *team)
+checkrows_put_table(CheckIndex *self, Team *team)
 {
 	HeapScanTarget target = {
 		.index = self->index,
@@ -221,6 +233,11 @@ checkrows_has_row(CheckIndex *self, uint64 tid)
 	return found;
 }
 
+/*
+ * Returns the entry that the index must have for the row with this TID, or NULL
+ * if the snapshot does not see the row, or if the predicate of the index
+ * excludes the row: then sets *excluded to true.
+ */
 IndexTuple
 checkrows_form(CheckIndex *self, uint64 tid, bool *excluded)
 {
@@ -256,9 +273,8 @@ checkrows_form(CheckIndex *self, uint64 tid, bool *excluded)
 	return entry;
 }
 
-void
-checkrows_suspect(CheckIndex *self, uint64 tid, uint64 hash, bool is_double,
-				  bool has_other_row)
+static void
+add_suspect(CheckIndex *self, uint64 hash, bool is_double, bool has_other_row)
 {
 	CheckSuspects *suspects = self->suspects;
 
@@ -267,13 +283,17 @@ checkrows_suspect(CheckIndex *self, uint64 tid, uint64 hash, bool is_double,
 	else
 		suspects->each[suspects->n++] = (CheckSuspect)
 	{
-		tid, hash, is_double, has_other_row, false, InvalidBlockNumber
+		self->group->tid, hash, is_double, has_other_row, false,
+			InvalidBlockNumber
 	};
 }
 
-/* An update of the predicate's columns is never a HOT update. */
-bool
-checkrows_is_excluded(CheckIndex *self, uint64 tid)
+/*
+ * True if the snapshot sees the row, but the predicate excludes it.  An update
+ * of the predicate's columns is never a HOT update.
+ */
+static bool
+is_excluded(CheckIndex *self, uint64 tid)
 {
 	bool		excluded = false;
 
@@ -295,50 +315,92 @@ find_entry(CheckIndex *self, uint64 tid)
 					"the index has no entry for the row at this place of the table");
 }
 
+/* Returns the next run of a group, and moves *i to its end. */
+static HashRun
+next_run(const RowGroup *group, int *i)
+{
+	HashRun		run = {group->images[*i] & ~IS_ROW};
+
+	for (; *i < group->n && (group->images[*i] & ~IS_ROW) == run.hash; (*i)++)
+	{
+		if (group->images[*i] & IS_ROW)
+			run.rows++;
+		else
+			run.entries++;
+	}
+	return run;
+}
+
+static bool
+is_equal_key(const CheckIndex *self, uint64 hash)
+{
+	for (int i = 0; i < self->nequal; i++)
+		if (self->equal[i] == hash)
+			return true;
+	return false;
+}
+
+/* Look at the entries of a group that have no row with the same hash. */
+static void
+judge_entries(CheckIndex *self, bool has_row)
+{
+	const RowGroup *group = self->group;
+	bool		has_place = has_row || checkrows_has_row(self, group->tid);
+	bool		excluded = !has_row && has_place &&
+		is_excluded(self, group->tid);
+
+	for (int i = 0; i < group->n;)
+	{
+		HashRun		run = next_run(group, &i);
+
+		if (run.entries > 1 && !self->method->many)
+			add_suspect(self, run.hash, true, false);
+		if (run.entries > 0 && run.rows == 0 &&
+			(excluded || !has_place || has_row) &&
+			!is_equal_key(self, run.hash))
+			add_suspect(self, run.hash, false, has_place);
+	}
+}
+
 /* CheckStep: compare the entries with one TID with its visible row, if any. */
 static void
 compare_group(CheckIndex *self)
 {
 	const RowGroup *group = self->group;
-	uint64		row = 0;
 	bool		has_row = false;
-	bool		has_entry = false;
+	bool		differs = false;
 
-	for (int i = 0; i < group->n; i++)
-		if (group->images[i] & IS_ROW)
-		{
-			has_row = true;
-			row = group->images[i] & ~IS_ROW;
-		}
-	for (int i = 0; i < group->n; i++)
+	for (int i = 0; i < group->n;)
 	{
-		uint64		entry = group->images[i];
+		HashRun		run = next_run(group, &i);
 
-		if (entry & IS_ROW)
-			continue;
-		if (i > 0 && group->images[i - 1] == entry)
-			checkrows_suspect(self, group->tid, entry, true, false);
-		if (has_row && entry == row)
-			has_entry = true;
-		else if (has_row)
-			checkrows_suspect(self, group->tid, entry, false, true);
-		else if (!checkrows_has_row(self, group->tid))
-			checkrows_suspect(self, group->tid, entry, false, false);
-		else if (checkrows_is_excluded(self, group->tid))
-			checkrows_suspect(self, group->tid, entry, false, true);
+		has_row |= run.rows > 0;
+		differs |= run.rows == 0 || run.entries == 0;
 	}
-	if (has_row && !has_entry)
+	self->nequal = 0;
+	if (has_row && differs)
 		find_entry(self, group->tid);
+	judge_entries(self, has_row);
 }
 
-/* Most groups have an entry and its row, and need nothing else. */
-static inline void
+/* Most groups have pairs of an entry and its row, and need nothing else. */
+static inline bool
+has_pairs(const RowGroup *group)
+{
+	for (int i = 0; i < group->n; i += 2)
+		if (i + 1 == group->n ||
+			group->images[i + 1] != (group->images[i] | IS_ROW) ||
+			group->images[i] == group->images[i + 1])
+			return false;
+	return true;
+}
+
+static void
 finish_group(CheckIndex *self, const RowGroup *group)
 {
 	MemoryContext caller;
 
-	if (group->n == 2 && group->images[1] == (group->images[0] | IS_ROW) &&
-		group->images[0] != group->images[1])
+	if (has_pairs(group))
 		return;
 	CHECK_FOR_INTERRUPTS();
 	caller = MemoryContextSwitchTo(self->scratch);
@@ -351,10 +413,10 @@ finish_group(CheckIndex *self, const RowGroup *group)
 static void
 compare_slice(CheckIndex *self)
 {
-	RowGroup	group;
+	RowGroup	group = {.room = PAGEREAD_MOST};
 	const uint64 *record;
 
-	group.n = 0;
+	group.images = palloc(group.room * sizeof(uint64));
 	while ((record = sort_next_entry(self->sort, true)) != NULL)
 	{
 		if (group.n > 0 && record[0] != group.tid)
@@ -362,12 +424,17 @@ compare_slice(CheckIndex *self)
 			finish_group(self, &group);
 			group.n = 0;
 		}
+		if (group.n == group.room)
+		{
+			group.room *= 2;
+			group.images = repalloc_huge(group.images,
+										 mul_size(group.room, sizeof(uint64)));
+		}
 		group.tid = record[0];
-		if (group.n < MAX_SUSPECTS)
-			group.images[group.n++] = record[1];
+		group.images[group.n++] = record[1];
 	}
-	if (group.n > 0)
-		finish_group(self, &group);
+	finish_group(self, &group);
+	pfree(group.images);
 }
 
 void
