@@ -14,6 +14,8 @@
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_type.h"
 #include "check/checkgin.h"
+#include "port/pg_bitutils.h"
+#include "port/pg_bswap.h"
 
 /* The server's lists store offset numbers in this number of bits. */
 enum
@@ -35,17 +37,96 @@ add_tid(const GinCheck *check, GinTids *list, uint64 tid)
 
 	if (unlikely(offset == 0 || offset > check->most))
 		list->fault = "a TID is impossible";
-	else if (unlikely(list->n > 0 && tid <= list->tids[list->n - 1]))
+	else if (unlikely(list->n > 0 && tid <= list->last))
 	{
 		list->fault = "the TIDs do not ascend";
 		list->kind = CHECK_OUT_OF_ORDER;
 	}
 	else
 	{
-		list->tids[list->n++] = tid;
+		list->tids[list->n++] = list->last = tid;
 		return true;
 	}
 	return false;
+}
+
+/* A word with 1 in each byte, and the sum of a word's bytes */
+#define EACH_BYTE	(PG_UINT64_MAX / PG_UINT8_MAX)
+static inline uint64
+sum_bytes(uint64 word)
+{
+	const uint64 each_other = PG_UINT64_MAX / PG_UINT16_MAX;
+	const uint64 low = each_other * PG_UINT8_MAX;
+
+	return (((word & low) + ((word >> BITS_PER_BYTE) & low)) * each_other) >>
+		(sizeof(word) - sizeof(uint16)) * BITS_PER_BYTE;
+}
+
+/*
+ * Add the sum and the number of numbers that end in the 8 bytes at 'byte'.
+ * Returns the end of the last one, or NULL if a number may be 0, or longer.
+ *
+ * A number's bytes have 7 bits each, the lowest first; the highest bit of all
+ * but the last is set.
+ */
+static const unsigned char *
+sum_numbers(const unsigned char *byte, uint64 *sum, int *n)
+{
+	const uint64 high = EACH_BYTE << BYTE_BITS;
+	uint64		word;
+	uint64		ends;
+	uint64		at = high;		/* the first bytes of numbers */
+	int			used;
+
+	memcpy(&word, byte, sizeof(word));
+#ifdef WORDS_BIGENDIAN
+	word = pg_bswap64(word);
+#endif
+	ends = ~word & high;
+	if (ends == 0 || ((word - EACH_BYTE) & ends) != 0)
+		return NULL;
+	used = pg_leftmost_one_pos64(ends) + 1;
+	word &= PG_UINT64_MAX >> (sizeof(word) * BITS_PER_BYTE - used);
+	at &= ~((word & high) << BITS_PER_BYTE);
+	for (int shift = 0; at != 0; shift += BYTE_BITS)
+	{
+		*sum += sum_bytes(word & (at - (at >> BYTE_BITS))) << shift;
+		at = (at & word) << BITS_PER_BYTE;
+	}
+	*n += sum_bytes(ends >> BYTE_BITS);
+	return byte + used / BITS_PER_BYTE;
+}
+
+/* Count a segment's TIDs.  Returns false if add_segment() must look at it. */
+static bool
+count_segment(GinTids *list, const GinPostingList *segment)
+{
+	const unsigned char *byte = segment->bytes;
+	const unsigned char *end = byte + segment->nbytes;
+	uint64		word = pt_tid_word(&segment->first);
+	const uint64 mask = (UINT64CONST(1) << OFFSET_BITS) - 1;
+	uint64		sum = word >> 16 << OFFSET_BITS | (word & mask);
+	int			n = 1;
+
+	if (list->n > 0 && word <= list->last)
+		return false;
+	while (byte != NULL && end - byte >= sizeof(uint64))
+		byte = sum_numbers(byte, &sum, &n);
+	if (byte != NULL && byte < end)
+	{
+		unsigned char rest[sizeof(uint64)];
+
+		/* numbers that are 1 fill the word */
+		memset(rest, 1, sizeof(rest));
+		memcpy(rest, byte, end - byte);
+		n -= sizeof(rest) - (end - byte);
+		sum -= sizeof(rest) - (end - byte);
+		if (end[-1] > PG_INT8_MAX || sum_numbers(rest, &sum, &n) == NULL)
+			return false;
+	}
+	list->n += n;
+	list->last = sum >> OFFSET_BITS << 16 | (sum & mask);
+	return byte != NULL && sum >> NUMBER_BITS == 0;
 }
 
 /* Add the TIDs of a segment. */
@@ -95,6 +176,19 @@ read_list(const GinCheck *check, GinTids *list, const char *at,
 	list->kind = CHECK_BAD_PAGE;
 	while (goes_on && at < end)
 	{
+		int			n = list->n;
+		uint64		last = list->last;
+
+		if (compressed && list->counts)
+		{
+			if (count_segment(list, (const GinPostingList *) at))
+			{
+				at += SizeOfGinPostingList((const GinPostingList *) at);
+				continue;
+			}
+			list->n = n;
+			list->last = last;
+		}
 		goes_on = compressed ?
 			add_segment(check, list, (const GinPostingList *) at) :
 			add_tid(check, list, pt_tid_word((const ItemPointerData *) at));
@@ -396,6 +490,7 @@ check_entry(CheckIndex *self, const GinEntry *entry, const GinTids *list)
 static void
 check_lists(CheckIndex *self)
 {
+	((GinCheck *) self->state)->list.counts = self->sort == NULL;
 	checkginrows_visit(self, self->sort != NULL, check_entry);
 }
 
@@ -405,21 +500,24 @@ check_data_order(CheckIndex *self, GinTids *list)
 {
 	const CheckPage *page = self->here;
 
+	list->counts = true;
 	list->n = 0;
 	if (page->is_leaf)
 	{
 		checkgin_leaf_tids(self, page, list);
 		report_list(self, list, 0);
 	}
-	for (int i = 0; i < checkgin_last_key(page) && !page->is_leaf; i++)
+	for (int i = 1; i <= checkgin_last_key(page) && !page->is_leaf; i++)
 	{
-		list->tids[list->n++] = pt_tid_word(&checkgin_item(page, i + 1)->key);
-		if (i > 0 && list->tids[i] <= list->tids[i - 1])
-			check_found(self, CHECK_OUT_OF_ORDER, page->block, i + 1,
+		uint64		key = pt_tid_word(&checkgin_item(page, i)->key);
+
+		if (list->n++ > 0 && key <= list->last)
+			check_found(self, CHECK_OUT_OF_ORDER, page->block, i,
 						"the tuple does not follow the tuple before it");
+		list->last = key;
 	}
 	if (checkgin_right(page) != InvalidBlockNumber && list->n > 0 &&
-		list->tids[list->n - 1] > checkgin_bound(page))
+		list->last > checkgin_bound(page))
 		check_found(self, CHECK_OUT_OF_ORDER, page->block, 0,
 					"the last TID follows the right bound");
 }

@@ -22,10 +22,16 @@ typedef struct GinKey
 	Datum		value;
 } GinKey;
 
-/* GinTids: a list's TIDs as words (pt_tid_word).  A byte holds one at most. */
+/*
+ * GinTids: a list's TIDs as words (pt_tid_word).  A byte holds one at most.  If
+ * 'counts' is set before it is read, only 'n' and 'last' are known, and a TID
+ * that no row can have is no fault.
+ */
 typedef struct GinTids
 {
+	bool		counts;
 	int			n;
+	uint64		last;
 	const char *fault;			/* NULL: the list is sound */
 	CheckKind	kind;			/* of the fault */
 	uint64		tids[BLCKSZ];

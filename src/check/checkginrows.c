@@ -455,6 +455,7 @@ seek_suspects(CheckIndex *self, const GinEntry *entry, const GinTids *list)
 static void
 look_at_page(CheckIndex *self)
 {
+	((GinCheck *) self->state)->list.counts = false;
 	if (!checkgin_has_flag(self->here, GIN_DATA) &&
 		checkgin_has_flag(self->here, GIN_LEAF | GIN_LIST))
 		checkginrows_visit(self, true, seek_suspects);
