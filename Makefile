@@ -157,7 +157,8 @@ LAYERS = \
 	$(addprefix check/, \
 		check checkread checkpage checkcompare checkorder checklinks \
 		checkfind checkrows checkbtree checkgist checkgistwalk checkgin \
-		checkginlinks checkginrows checkexclusion checkindex checkone checkmany) \
+		checkgintids checkginlinks checkginrows checkexclusion checkindex \
+		checkone checkmany) \
 	$(addprefix forecast/, \
 		forecast newindex sample keycount indexsize ginsize) \
 	query/sortnode \

@@ -14,6 +14,10 @@
 /* CheckMethod.tuples: find only the first tuple and the last */
 #define GIN_ENDS	FirstOffsetNumber
 
+/* The server's lists store offset numbers in this number of bits. */
+#define GIN_OFFSET_BITS	11
+#define GIN_MOST_OFFSET	((1 << GIN_OFFSET_BITS) - 1)
+
 /* GinKey: a key of the entry tree; it points into a page's copy or a row. */
 typedef struct GinKey
 {
@@ -126,8 +130,6 @@ checkgin_child(const CheckPage *page, OffsetNumber offset)
  * checkgin.c: checkgin_tuples is CheckMethod.tuples.  With 'most' GIN_ENDS it
  * finds the first tuple and the last.  CheckPage.nkeys is the column number.
  * checkgin_key and checkgin_compare read the keys of sound tuples.
- * checkgin_entry_tids and checkgin_leaf_tids decode the list of a tuple, and of
- * a leaf of a posting tree.
  *
  * checkgin_pending reads the pending list from list->head with a page's memory,
  * calls a function for each page, and sets the other members of *list.  It
@@ -140,13 +142,18 @@ extern bool checkgin_tuples(CheckIndex *self, CheckPage *page, int most,
 extern GinKey checkgin_key(CheckIndex *self, const CheckPage *page,
 						   OffsetNumber offset);
 extern int	checkgin_compare(CheckIndex *self, GinKey a, GinKey b);
+extern const char *checkgin_pending(CheckIndex *self, CheckPage *page,
+									GinMetaPageData *list, GinPageStep step);
+extern BlockNumber checkgin_pending_head(CheckIndex *self);
+
+/*
+ * checkgintids.c: read the list of a tuple, or of a leaf of a posting tree;
+ * checkgin_tuples checked where it ends.
+ */
 extern void checkgin_entry_tids(CheckIndex *self, const CheckPage *page,
 								IndexTuple tuple, GinTids *list);
 extern void checkgin_leaf_tids(CheckIndex *self, const CheckPage *page,
 							   GinTids *list);
-extern const char *checkgin_pending(CheckIndex *self, CheckPage *page,
-									GinMetaPageData *list, GinPageStep step);
-extern BlockNumber checkgin_pending_head(CheckIndex *self);
 
 /* checkginlinks.c: check the links of self->here to other pages. */
 extern void checkginlinks_page(CheckIndex *self);

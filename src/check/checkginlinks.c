@@ -134,7 +134,9 @@ test_right(CheckIndex *self, LinkFault *fault)
 
 	((GinCheck *) self->state)->looks++;
 	if (right == InvalidBlockNumber)
-		return true;
+		return !checkgin_has_flag(here, GIN_INCOMPLETE_SPLIT) ||
+			checkcompare_broken(self, fault, 0, right,
+								"an unfinished split has no page to the right");
 	if (here->block == GIN_ROOT_BLKNO)
 		return checkcompare_broken(self, fault, 0, right,
 								   "the root has a right sibling");
@@ -189,7 +191,7 @@ test_height(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 
 	if (check->height < 0)
 		check->height = level;
-	return (level < CHECK_MAX_LEVELS && (level < 0 || level == check->height)) ||
+	return level < 0 || (level < CHECK_MAX_LEVELS && level == check->height) ||
 		checkcompare_broken(self, fault, offset, self->there->block,
 							"a link points to a page of another level");
 }
@@ -206,7 +208,7 @@ first_cousin(CheckIndex *self)
 	return checkgin_child(page, page->first);
 }
 
-/* Compare a downlink's key with self->there, the last page to which it leads. */
+/* Compare a downlink's key with self->there, the last page it leads to. */
 static bool
 test_upper(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 {

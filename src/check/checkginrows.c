@@ -4,9 +4,9 @@
  *	  Compares the entries of a GIN index with the rows of its table.
  *
  * An entry is a key and a TID.  Classes may have equal keys with unequal bytes
- * (numeric 1.0 and 1.00), of which the index has one, and cleanup of the pending
- * list moves entries.  So if the entries of a row differ from its keys, the
- * check looks up each key, by the class's comparison.
+ * (numeric 1.0 and 1.00), of which the index has one, and cleanup of the
+ * pending list moves entries.  So if the entries of a row differ from its keys,
+ * the check looks up each key, by the class's comparison.
  *
  * Lookups are safe beside other sessions.  A row that the snapshot sees has
  * all its entries.  VACUUM removes neither these nor pages with them.  Splits
@@ -400,7 +400,7 @@ checkginrows_find(CheckIndex *self, IndexTuple tuple)
  * Suspects
  */
 
-/* True if an entry without a row is there before and after a look at the row. */
+/* True if an entry is there before and after a look at its missing row. */
 static bool
 is_fault(CheckIndex *self, const CheckSuspect *suspect, GinKey key)
 {

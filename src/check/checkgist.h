@@ -44,8 +44,8 @@ checkgist_child(IndexTuple downlink)
  * checkgistwalk.c: checkgistwalk_links marks the pages to which self->here
  * links.  checkgistwalk_pages (leader) looks again for the ways to pages that
  * have none, or two, and reports them.  checkgistwalk_find is CheckMethod.find.
- * checkgistwalk_covers returns true if all entries below 'tuple', a tuple of the
- * inner page self->there, lie in the key of a downlink.
+ * checkgistwalk_covers returns true if all entries below 'tuple', a tuple of
+ * the inner page self->there, lie in the key of a downlink.
  */
 extern Size checkgistwalk_size(BlockNumber nblocks);
 extern void checkgistwalk_init(CheckIndex *self);

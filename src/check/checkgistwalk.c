@@ -240,7 +240,7 @@ are_wrong(const CheckIndex *self)
 static void
 report_wrong(CheckIndex *self, BlockNumber word)
 {
-	uint32		linked = pg_atomic_read_u32(bitmap(self, GIST_IS_LINKED) + word);
+	pg_atomic_uint32 *linked = bitmap(self, GIST_IS_LINKED) + word;
 	uint32		wrong = find_wrong(self, word);
 
 	for (int i = 0; i < WORD_BITS && wrong >> i != 0; i++)
@@ -251,7 +251,7 @@ report_wrong(CheckIndex *self, BlockNumber word)
 			checkread_page(self, block, self->here) == NULL &&
 			self->method->tuples(self, self->here, MaxIndexTuplesPerPage, true))
 			check_found(self, CHECK_BROKEN_LINK, block, 0, "%s",
-						(linked >> i & 1) != 0 ?
+						(pg_atomic_read_u32(linked) >> i & 1) != 0 ?
 						"there are two ways to the page" :
 						"there is no downlink for the page");
 	}

@@ -5,7 +5,7 @@
  *
  * A record of the sort by TID (see src/README) holds the TID and a hash of the
  * values of all columns or, in a GIN index, of one key, so that equal values
- * have equal hashes.  In the sorted stream, an entry and its row are neighbours.
+ * have equal hashes.  In the sorted stream, an entry is beside its row.
  *
  * A row without an entry: an index has entries for all rows that a snapshot
  * sees, from the time when the snapshot was made.  But a split may move the
