@@ -254,10 +254,12 @@ check_links(CheckIndex *self)
 static void
 check_page(CheckIndex *self)
 {
-	BlockNumber right = GistPageGetOpaque((Page) self->here->page)->rightlink;
+	Page		copy = (Page) self->here->page;
+	BlockNumber right = GistPageGetOpaque(copy)->rightlink;
 
-	if (right != InvalidBlockNumber &&
-		(right == self->here->block || !checkread_has_block(self, right)))
+	/* an unfinished split has a page to the right */
+	if (right == InvalidBlockNumber ? GistFollowRight(copy) :
+		right == self->here->block || !checkread_has_block(self, right))
 		check_found(self, CHECK_BROKEN_LINK, self->here->block, 0,
 					"the right link points to no page of the index");
 	checkgistwalk_mark(self);
