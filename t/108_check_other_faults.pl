@@ -1,14 +1,15 @@
 # Planted faults: ptsort_check() finds each fault of a GiST or GIN index, and counts
-# it in the right column.  Before each fault, the index is sound.  OtherFaults.pm has
-# the faults.
+# it in the right column.  Before each fault, the index is sound.  GistFaults.pm
+# and GinFaults.pm have the faults.
 #
 # Depends on the version: it knows the pages of the version
 use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
+use GinFaults;
+use GistFaults;
 use IndexPages;
-use OtherFaults;
 use Planting;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -20,23 +21,54 @@ my $planted = 0;
 my $has_btree_gist = $node->safe_psql('postgres', q{SELECT count(*) FROM pg_available_extensions WHERE name = 'btree_gist'});
 $node->safe_psql('postgres', 'CREATE EXTENSION btree_gist') if $has_btree_gist;
 
-# The tables: columns, a row as a function of its number i, number of rows, index
+# Tables with GiST indexes: columns, a row as a function of its number i, number of
+# rows, index
 my $place = 'point(hashint4(i) % 1000, hashint4(-i) % 1000)';
-my %shapes = (
+my %gist = (
 	point => [ 'key point', $place, 1500, '(key) WITH (fillfactor = 10)' ],
 	box => [ 'key box, extra text', "box($place, $place + point(i % 7, 3)), repeat('x', 300) || i", 800, '(key) INCLUDE (extra)' ],
 	nulls => [ 'key point, key2 circle', "CASE WHEN i % 10 > 0 THEN $place END, circle($place, i % 9)", 1500, '(key, key2) WITH (fillfactor = 20)' ],
 	ranges => [ 'key int8range', 'int8range(i, i + i % 9)', 1500, '(key)' ],
 	words => [ 'key tsvector', q{to_tsvector('simple', concat_ws(' ', 'a' || i % 30, 'b' || i))}, 800, '(key tsvector_ops(siglen = 200))' ],
 	polygons => [ 'key polygon', "polygon(box($place, $place + point(i % 7, 3)))", 1500, '(key)' ]);
-%shapes = (
-	%shapes,
+%gist = (
+	%gist,
 	numbers => [ 'key int', 'hashint4(i) % 10000', 2500, '(key)' ],
 	texts => [ 'key text COLLATE "C"', q{repeat(chr(97 + i % 26), 400) || lpad(i::text, 8, '0')}, 1500, '(key)' ]) if $has_btree_gist;
 
-# Creates a table and its index, whose leaf in the middle VACUUM deletes.  Returns the
-# place of a row of this leaf.
-sub create_shape
+# Tables with GIN indexes
+my %gin = (
+	arrays => [ 'key text[]', q{ARRAY['w' || i % 7, md5(i::text), repeat('long', 60) || i]}, 900, '(key)' ],
+	two => [ 'key int8[], word text[]', q{CASE WHEN i % 10 > 0 THEN ARRAY[i, i % 50, NULL] END, ARRAY[md5(i::text), repeat('y', 300) || i]}, 600, '(key, word)' ],
+	documents => [ 'key tsvector', q{to_tsvector('simple', concat_ws(' ', 'all', 'a' || i % 30, 'b' || i))}, 1500, '(key)' ],
+	paths => [ 'key jsonb', q{jsonb_build_object('id', i, 'few', i % 7)}, 2000, '(key jsonb_path_ops)' ]);
+
+# The statement by which a row enters a table without an entry
+sub not_ready
+{
+	my ($name, $row) = @_;
+	my $set = "UPDATE pg_index SET indisready = %s WHERE indexrelid = '${name}_i'::regclass;\n";
+	return {
+		name => 'row inserted while the index was not ready', found => 'rows_without_entry', table => 1,
+		plant => sprintf($set, 'false') . "INSERT INTO $name SELECT -1, " . $row =~ s/\bi\b/10/gr . ";\n" . sprintf($set, 'true'),
+		undo => "DELETE FROM $name WHERE id = -1;\n"
+	};
+}
+
+# Plants all faults of a tree, and the row without an entry.
+sub plant_all
+{
+	my ($name, $row, $tree, @faults) = @_;
+
+	plant_changes($node, $tree, \@faults);
+	plant_faults($node, "${name}_i", [ not_ready($name, $row) ]);
+	$planted += @faults + 1;
+	return;
+}
+
+# Creates a table and its GiST index, whose leaf in the middle VACUUM deletes.  Returns
+# the place of a row of this leaf.
+sub create_gist
 {
 	my ($name, $columns, $row, $rows, $index) = @_;
 
@@ -51,17 +83,62 @@ sub create_shape
 	return $gone[0];
 }
 
-foreach my $name (sort keys %shapes)
+sub test_gist
 {
-	my $gone = create_shape($name, @{ $shapes{$name} });
-	my $tree = gist_tree($node, "${name}_i", $name);
-	$tree->{gone} = $gone;
-	note("== $name: " . join ' ', map { scalar @$_ } @{ $tree->{levels} });
-	cmp_ok(scalar @{ $tree->{deleted} }, '>', 0, "$name: a deleted page");
-	my @faults = gist_faults($tree);
+	foreach my $name (sort keys %gist)
+	{
+		my $gone = create_gist($name, @{ $gist{$name} });
+		my $tree = gist_tree($node, "${name}_i", $name);
+		$tree->{gone} = $gone;
+		note("== $name: " . join ' ', map { scalar @$_ } @{ $tree->{levels} });
+		cmp_ok(scalar @{ $tree->{deleted} }, '>', 0, "$name: a deleted page");
+		plant_all($name, $gist{$name}[1], $tree, gist_faults($tree));
+	}
+	return;
+}
+
+sub test_gin
+{
+	foreach my $name (sort keys %gin)
+	{
+		my ($columns, $row, $rows, $index) = @{ $gin{$name} };
+		$node->safe_psql('postgres', "CREATE TABLE $name (id int, $columns);
+			INSERT INTO $name SELECT i, $row FROM generate_series(1, $rows) i;
+			CREATE INDEX ${name}_i ON $name USING gin $index");
+		my $tree = gin_tree($node, "${name}_i", $name);
+		note("== $name: " . join ' ', map { scalar @$_ } @{ $tree->{levels} });
+		plant_all($name, $row, $tree, gin_faults($tree));
+	}
+	return;
+}
+
+# A posting tree with a deleted leaf, and a pending list
+sub test_lists
+{
+	my $row = 'ARRAY[-1, -2 - i % 2, i / 10]';
+	$node->safe_psql('postgres', "CREATE TABLE posted (id int, key int8[]);
+		INSERT INTO posted SELECT i, $row FROM generate_series(1, 50000) i;
+		CREATE INDEX posted_i ON posted USING gin (key) WITH (fastupdate = off);
+		DELETE FROM posted WHERE id BETWEEN 20000 AND 37500;
+		CREATE TABLE pending (id int, key int8[]);
+		INSERT INTO pending SELECT i, $row FROM generate_series(1, 5000) i;
+		CREATE INDEX pending_i ON pending USING gin (key) WITH (fastupdate = on, gin_pending_list_limit = 4096);
+		INSERT INTO pending SELECT i, $row FROM generate_series(5001, 6000) i");
+	$node->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP on) posted');
+	my $tree = posting_tree(gin_tree($node, 'posted_i', 'posted'));
+	cmp_ok(scalar @{ $tree->{deleted} }, '>', 0, 'a deleted page of a posting tree');
+	plant_all('posted', $row, $tree, posting_faults($tree));
+	$tree = pending_list(gin_tree($node, 'pending_i', 'pending'));
+	cmp_ok(scalar @{ $tree->{list} }, '>', 3, 'a pending list');
+	my @faults = pending_faults();
 	plant_changes($node, $tree, \@faults);
 	$planted += @faults;
+	return;
 }
+
+test_gist();
+test_gin();
+test_lists();
 note("== $planted faults");
 $node->stop;
 done_testing();

@@ -23,20 +23,6 @@ my $no_entry = qr/lacks matching index tuple/;
 # The functions below return a fault's changed pages, by block.  Each returns a
 # function of a tree.
 
-# Changes the chosen item of the leaf.
-sub on_entry
-{
-	my ($change) = @_;
-	return on_item('leaf', 'n', $change);
-}
-
-# Changes the chosen item of the parent.
-sub on_slot
-{
-	my ($change) = @_;
-	return on_item('parent', 'slot', $change);
-}
-
 # Sets fields of the special area.  A value is a number, or names a block of the
 # tree.
 sub special
@@ -298,7 +284,7 @@ sub sibling_faults
 }
 
 # Faults in links from parents to children
-sub downlink_faults
+sub btree_downlink_faults
 {
 	my @faults = map {
 		my ($to, $amcheck) = @$_;
@@ -557,7 +543,7 @@ sub page_faults
 {
 	my ($shape) = @_;
 	my @faults = grep { !$_->{only} || $_->{only} eq $shape->{name} }
-	  (key_faults(), content_faults(), header_faults(), sibling_faults(), downlink_faults(),
+	  (key_faults(), content_faults(), header_faults(), sibling_faults(), btree_downlink_faults(),
 		entry_faults(), posting_faults(), state_faults(), harmless());
 	delete $_->{unsafe}
 	  foreach grep { $shape->{name} eq 'int8' && ($_->{unsafe} // '') eq 'text' } @faults;

@@ -18,7 +18,8 @@ use PostgreSQL::Test::Cluster;
 use Test::More;
 use Verdicts;
 
-our @EXPORT = qw(on on_item place swap_items change_item_id broken_file plant_changes plant_faults);
+our @EXPORT = qw(on on_item on_entry on_slot place swap_items replace_item change_item_id bad_page
+  bad_page_faults downlink_faults broken_file plant_changes plant_faults);
 
 # Returns the block with a name, or a number.
 sub place
@@ -51,6 +52,27 @@ sub on_item
 	});
 }
 
+# Changes the chosen item of the leaf, or the downlink to the leaf.
+sub on_entry
+{
+	my ($change) = @_;
+	return on_item('leaf', 'n', $change);
+}
+
+sub on_slot
+{
+	my ($change) = @_;
+	return on_item('parent', 'slot', $change);
+}
+
+# Replaces an item by one that may be longer.
+sub replace_item
+{
+	my ($page, $n, $tuple) = @_;
+	return set_item($page, $n, $tuple) if length $tuple == length item($page, $n);
+	return insert_item(remove_item($page, $n), $n, $tuple);
+}
+
 # Exchanges two line pointers.
 sub swap_items
 {
@@ -68,6 +90,70 @@ sub change_item_id
 		my ($page, $tree) = @_;
 		return set_item_id($page, $tree->{n}, $change->($page, $tree->{n}, item_id($page, $tree->{n})));
 	});
+}
+
+# Returns a fault of the leaf as a page.
+sub bad_page
+{
+	my ($name, $change) = @_;
+	return { name => $name, found => 'bad_pages', change => on('leaf', $change) };
+}
+
+# Returns faults of headers and line pointers of a leaf whose special area begins at
+# $special.
+sub bad_page_faults
+{
+	my ($special) = @_;
+	my $pointer = sub {
+		my ($name, $change) = @_;
+		return { name => "line pointer $name", found => 'bad_pages', change => change_item_id($change) };
+	};
+	return (
+		bad_page('lower beyond upper', sub { set_field($_[0], $at{lower}, 'S', field($_[0], $at{upper}, 'S') + 4) }),
+		bad_page('lower between line pointers', sub { set_field($_[0], $at{lower}, 'S', field($_[0], $at{lower}, 'S') + 2) }),
+		bad_page('upper beyond tuples', sub { set_field($_[0], $at{upper}, 'S', $special) }),
+		bad_page('no special area', sub { set_field($_[0], $at{special}, 'S', 8192) }),
+		bad_page('another version of pages', sub { set_field($_[0], $at{version}, 'S', 8192 | 3) }),
+		bad_page('page of the table', sub { $_[1]{heap} }),
+		$pointer->('beyond the page', sub { (8192 - 8, 1, $_[4]) }),
+		$pointer->('to the special area', sub { ($special, 1, 16) }),
+		$pointer->('not aligned', sub { ($_[2] + 4, 1, $_[4]) }),
+		$pointer->('without length', sub { ($_[2], 1, 0) }),
+		$pointer->('not used', sub { (0, 0, 0) }),
+		$pointer->('redirected', sub { ($_[2], 2, 0) }),
+		$pointer->('of another tuple', sub { item_id($_[0], $_[1] + 1) }),
+		{ name => 'wrong size of a tuple', found => 'bad_pages', change => on_entry(sub { set_field($_[0], 6, 'S', field($_[0], 6, 'S') + 8) }) });
+}
+
+# Returns faults of downlinks, for example to these places.
+sub downlink_faults
+{
+	my (@places) = @_;
+	my @faults = map {
+		my $to = $_;
+		{ name => "downlink to $to", found => 'broken_links', change => on_slot(sub { set_downlink($_[0], place($_[1], $to)) }) }
+	} @places;
+	return (
+		@faults,
+		{ name => 'downlink lost', found => 'broken_links', change => on('parent', sub { remove_item($_[0], $_[1]{slot}) }) },
+		{
+			name => 'downlink doubled', found => 'broken_links out_of_order',
+			change => on('parent', sub { insert_item($_[0], $_[1]{slot}, item($_[0], $_[1]{slot})) })
+		},
+		{
+			name => 'two downlinks exchanged', found => 'out_of_order broken_links',
+			change => on('parent', sub {
+				my ($page, $tree) = @_;
+				my @n = ($tree->{slot}, $tree->{slot} + 1);
+				my ($here, $next) = map { item($page, $_) } @n;
+				$page = set_item($page, $n[0], set_downlink($here, downlink($next)));
+				return set_item($page, $n[1], set_downlink($next, downlink($here)));
+			})
+		},
+		{
+			name => 'downlink in the root to a leaf', found => 'broken_links', deep => 1,
+			change => on('root', sub { set_item($_[0], 1, set_downlink(item($_[0], 1), $_[1]{leaf})) })
+		});
 }
 
 # Damages a file of a stopped server: inverts four bytes of a block, whose checksum

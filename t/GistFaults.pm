@@ -1,6 +1,6 @@
-# Faults to plant in GiST and GIN indexes.  For each fault the module knows which
-# columns of ptsort_check() count it.
-package OtherFaults;
+# Faults to plant in GiST indexes.  For each fault the module knows which columns of
+# ptsort_check() count it.
+package GistFaults;
 
 use strict;
 use warnings;
@@ -8,7 +8,7 @@ use Exporter 'import';
 use IndexPages;
 use Planting;
 
-our @EXPORT = qw(gist_special set_gist_special gist_tree gist_faults);
+our @EXPORT = qw(gist_tree gist_faults);
 
 # Flags of a page of a GiST index, and fields of its special area
 my %flag = (leaf => 1, deleted => 2, tuples_deleted => 4, follow_right => 8, garbage => 16);
@@ -56,27 +56,6 @@ sub gist_tree
 	return \%tree;
 }
 
-# Changes the chosen item of the leaf, or the downlink to the leaf.
-sub on_entry
-{
-	my ($change) = @_;
-	return on_item('leaf', 'n', $change);
-}
-
-sub on_slot
-{
-	my ($change) = @_;
-	return on_item('parent', 'slot', $change);
-}
-
-# Replaces an item by one that may be longer.
-sub replace_item
-{
-	my ($page, $n, $tuple) = @_;
-	return set_item($page, $n, $tuple) if length $tuple == length item($page, $n);
-	return insert_item(remove_item($page, $n), $n, $tuple);
-}
-
 # Sets or clears flags of a page.
 sub flags
 {
@@ -87,31 +66,10 @@ sub flags
 # Faults of headers, line pointers and whole pages
 sub gist_page_faults
 {
-	my $header = sub {
-		my ($name, $change) = @_;
-		return { name => $name, found => 'bad_pages', change => on('leaf', $change) };
-	};
-	my $pointer = sub {
-		my ($name, $change) = @_;
-		return { name => "line pointer $name", found => 'bad_pages', change => change_item_id($change) };
-	};
 	return (
-		$header->('lower beyond upper', sub { set_field($_[0], $at{lower}, 'S', field($_[0], $at{upper}, 'S') + 4) }),
-		$header->('lower between line pointers', sub { set_field($_[0], $at{lower}, 'S', field($_[0], $at{lower}, 'S') + 2) }),
-		$header->('upper beyond tuples', sub { set_field($_[0], $at{upper}, 'S', 8176) }),
-		$header->('no special area', sub { set_field($_[0], $at{special}, 'S', 8192) }),
-		$header->('another version of pages', sub { set_field($_[0], $at{version}, 'S', 8192 | 3) }),
-		$header->('no GiST page', sub { set_gist_special($_[0], id => 0) }),
-		$header->('unknown flag', sub { set_gist_special($_[0], flags => gist_special($_[0], 'flags') | 32) }),
-		$header->('page of the table', sub { $_[1]{heap} }),
-		$pointer->('beyond the page', sub { (8192 - 8, 1, $_[4]) }),
-		$pointer->('to the special area', sub { (8176, 1, 16) }),
-		$pointer->('not aligned', sub { ($_[2] + 4, 1, $_[4]) }),
-		$pointer->('without length', sub { ($_[2], 1, 0) }),
-		$pointer->('not used', sub { (0, 0, 0) }),
-		$pointer->('redirected', sub { ($_[2], 2, 0) }),
-		$pointer->('of another tuple', sub { item_id($_[0], $_[1] + 1) }),
-		{ name => 'wrong size of a tuple', found => 'bad_pages', change => on_entry(sub { set_field($_[0], 6, 'S', field($_[0], 6, 'S') + 8) }) },
+		bad_page_faults(8176),
+		bad_page('no GiST page', sub { set_gist_special($_[0], id => 0) }),
+		bad_page('unknown flag', sub { set_gist_special($_[0], flags => gist_special($_[0], 'flags') | 32) }),
 		{ name => 'reserved bit of a tuple', found => 'bad_pages', change => on_entry(sub { set_field($_[0], 6, 'S', field($_[0], 6, 'S') | 0x2000) }) },
 		{ name => 'leaf of zeroes', found => 'broken_links', change => on('leaf', sub { "\0" x 8192 }) },
 		{ name => 'root of zeroes', found => 'bad_pages', change => on('root', sub { "\0" x 8192 }) },
@@ -180,31 +138,8 @@ sub gist_entry_faults
 # Faults of downlinks
 sub gist_downlink_faults
 {
-	my @faults = map {
-		my $to = $_;
-		{ name => "downlink to $to", found => 'broken_links', change => on_slot(sub { set_downlink($_[0], place($_[1], $to)) }) }
-	} qw(right far parent root deleted end 4294967295);
 	return (
-		@faults,
-		{ name => 'downlink lost', found => 'broken_links', change => on('parent', sub { remove_item($_[0], $_[1]{slot}) }) },
-		{
-			name => 'downlink doubled', found => 'broken_links',
-			change => on('parent', sub { insert_item($_[0], $_[1]{slot}, item($_[0], $_[1]{slot})) })
-		},
-		{
-			name => 'two downlinks exchanged', found => 'out_of_order',
-			change => on('parent', sub {
-				my ($page, $tree) = @_;
-				my @n = ($tree->{slot}, $tree->{slot} + 1);
-				my ($here, $next) = map { item($page, $_) } @n;
-				$page = set_item($page, $n[0], set_downlink($here, downlink($next)));
-				return set_item($page, $n[1], set_downlink($next, downlink($here)));
-			})
-		},
-		{
-			name => 'downlink in the root to a leaf', found => 'broken_links', deep => 1,
-			change => on('root', sub { set_item($_[0], 1, set_downlink(item($_[0], 1), $_[1]{leaf})) })
-		},
+		downlink_faults(qw(right far parent root deleted end 4294967295)),
 		{
 			name => 'key of another downlink', found => 'out_of_order',
 			change => on('parent', sub {
