@@ -378,7 +378,7 @@ check_data(const PageScan *scan)
 			checkpage_bad(scan, 0, "the lists do not fit their page");
 	}
 	if (n * (page->is_leaf ? sizeof(ItemPointerData) : sizeof(PostingItem)) >
-		GinDataPageMaxDataSize ||
+		GinDataPageMaxDataSize || (!page->is_leaf && n == 0) ||
 		(!page->is_leaf && lower != SizeOfPageHeaderData &&
 		 page->page + lower != at + n * sizeof(PostingItem)))
 		return checkpage_bad(scan, 0, "the number of items is impossible");
@@ -392,16 +392,17 @@ checkgin_tuples(CheckIndex *self, CheckPage *page, int most, bool quiet)
 	PageScan	scan = {self, page, quiet};
 	PageHeader	header = (PageHeader) page->page;
 	uint16		flags = checkgin_opaque(page)->flags;
+	bool		is_root = page->block == GIN_ROOT_BLKNO;
 
 	page->last = 0;
 	page->first = FirstOffsetNumber;
 	page->tuples[page->first] = NULL;
 	if (PageIsNew((Page) page->page))
-		return false;
+		return is_root && checkpage_bad(&scan, 0, "the root is empty");
 	if (!checkpage_has_header(self, page))
 		return checkpage_bad(&scan, 0, "the page's header is wrong");
 	if (flags & GIN_DELETED)
-		return false;
+		return is_root && checkpage_bad(&scan, 0, "the root is deleted");
 	scan.upper = header->pd_upper;
 	scan.special = header->pd_special;
 	page->is_leaf = (flags & GIN_LEAF) != 0;
