@@ -134,7 +134,9 @@ test_right(CheckIndex *self, LinkFault *fault)
 
 	((GinCheck *) self->state)->looks++;
 	if (right == InvalidBlockNumber)
-		return true;
+		return !checkgin_has_flag(here, GIN_INCOMPLETE_SPLIT) ||
+			checkcompare_broken(self, fault, 0, right,
+								"an unfinished split has no page to the right");
 	if (here->block == GIN_ROOT_BLKNO)
 		return checkcompare_broken(self, fault, 0, right,
 								   "the root has a right sibling");
