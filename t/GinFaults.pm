@@ -128,6 +128,7 @@ sub entry_page_faults
 		$fault->('leaf marked deleted', 'bad_pages broken_links', flags('leaf', $flag{deleted}, 0)),
 		$fault->('root marked deleted', 'bad_pages broken_links', flags('root', $flag{deleted}, 0)),
 		$fault->('unfinished split', 'anything', flags('leaf', $flag{incomplete}, 0)),
+		$fault->('unfinished split of the root', 'broken_links', flags('root', $flag{incomplete}, 0)),
 		$fault->('parent without downlinks', 'bad_pages broken_links', on('parent', sub { set_field($_[0], $at{lower}, 'S', 24) })),
 		$fault->('other statistics', 'nothing', meta(entries => 1)),
 		$fault->('bytes between items and tuples', 'nothing',
