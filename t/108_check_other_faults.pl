@@ -11,6 +11,7 @@ use GinFaults;
 use GistFaults;
 use IndexPages;
 use Planting;
+use Ptsort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -115,11 +116,12 @@ sub test_gin
 # A posting tree with a deleted leaf, and a pending list
 sub test_lists
 {
+	# few row numbers in each leaf, so that a lost leaf does not cost much
 	my $row = 'ARRAY[-1, -2 - i % 2, i / 10]';
 	$node->safe_psql('postgres', "CREATE TABLE posted (id int, key int8[]);
 		INSERT INTO posted SELECT i, $row FROM generate_series(1, 50000) i;
 		CREATE INDEX posted_i ON posted USING gin (key) WITH (fastupdate = off);
-		DELETE FROM posted WHERE id BETWEEN 20000 AND 37500;
+		DELETE FROM posted WHERE id BETWEEN 20000 AND 37500 OR id % 20 > 0;
 		CREATE TABLE pending (id int, key int8[]);
 		INSERT INTO pending SELECT i, $row FROM generate_series(1, 5000) i;
 		CREATE INDEX pending_i ON pending USING gin (key) WITH (fastupdate = on, gin_pending_list_limit = 4096);
@@ -136,9 +138,104 @@ sub test_lists
 	return;
 }
 
+# Indexes that contradict the catalogs or functions: another order of texts, another
+# operator class, and functions of an expression and of a predicate whose results
+# changed.
+sub test_catalogs
+{
+	$node->safe_psql('postgres', q{
+CREATE FUNCTION twice(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 2 * $1';
+CREATE FUNCTION is_some(int) RETURNS bool IMMUTABLE LANGUAGE sql AS 'SELECT $1 % 3 = 0';
+CREATE TABLE changed AS SELECT i AS id, i FROM generate_series(1, 1000) i;
+CREATE INDEX changed_gist ON changed USING gist (int4range(twice(i), NULL));
+CREATE INDEX changed_gin ON changed USING gin ((ARRAY[twice(i)]));
+CREATE INDEX some_gist ON changed USING gist (point(i, i)) WHERE is_some(i);
+CREATE INDEX some_gin ON changed USING gin ((ARRAY[i])) WHERE is_some(i);
+CREATE TABLE english AS SELECT ARRAY['a' || i, 'B' || i] COLLATE "en_US.utf8" AS key FROM generate_series(1, 1000) i;
+CREATE INDEX english_gin ON english USING gin (key);
+CREATE TABLE floats AS SELECT (hashint4(i) / 7.0)::float4 AS key FROM generate_series(1, 2000) i});
+	my $function = sub {
+		my ($name, $index, $new, $old) = @_;
+		my $sql = "CREATE OR REPLACE FUNCTION $name IMMUTABLE LANGUAGE sql AS 'SELECT %s';\n\\c\n";    # a session keeps the old expression
+		return {
+			name => 'function with another result', found => 'entries_without_row', table => 1,
+			plant => sprintf($sql, $new), undo => sprintf($sql, $old)
+		};
+	};
+	foreach my $method (qw(gist gin))
+	{
+		plant_faults($node, "changed_$method", [ $function->('twice(int) RETURNS int', "changed_$method", '3 * $1', '2 * $1') ]);
+		plant_faults($node, "some_$method", [ $function->('is_some(int) RETURNS bool', "some_$method", '$1 % 6 = 0', '$1 % 3 = 0') ]);
+	}
+	my $set = sub { "UPDATE pg_index SET $_[1] WHERE indexrelid = '$_[0]'::regclass;\n" };
+	plant_faults($node, 'english_gin', [ {
+			name => 'built in the order of another collation', found => 'out_of_order',
+			plant => $set->('english_gin', "indcollation = '950'"),
+			undo => $set->('english_gin', q{indcollation = (SELECT ('"en_US.utf8"'::regcollation::oid)::text::oidvector)})
+		} ]);
+	$planted += 5;
+	return unless $has_btree_gist;
+	$node->safe_psql('postgres', 'CREATE INDEX floats_gist ON floats USING gist (key)');
+	my $class = q{indclass = (SELECT oid::text::oidvector FROM pg_opclass WHERE opcname = 'gist_%s_ops')};
+	plant_faults($node, 'floats_gist', [ {
+			name => 'built by another operator class', found => 'out_of_order',
+			plant => $set->('floats_gist', sprintf $class, 'int4'), undo => $set->('floats_gist', sprintf $class, 'float4')
+		} ]);
+	$planted++;
+	return;
+}
+
+# Indexes that CREATE INDEX CONCURRENTLY left behind: they are not valid, and another
+# session waits for the table.  A change of the catalogs makes them valid.
+sub test_leftovers
+{
+	$node->safe_psql('postgres', 'CREATE TABLE busy AS SELECT i AS id, point(i, i) AS p, ARRAY[i] AS a FROM generate_series(1, 100) i');
+	my $session = $node->background_psql('postgres');
+	$session->query_safe('BEGIN; INSERT INTO busy VALUES (0)');
+	foreach my $on ('gist (p)', 'gin (a)')
+	{
+		my ($method) = $on =~ /(\w+)/;
+		my (undef, $error) = try_sql($node, "SET lock_timeout = 100; CREATE INDEX CONCURRENTLY busy_$method ON busy USING $on");
+		like($error, qr/lock timeout/, "$method: an index is left behind");
+		(undef, $error) = try_sql($node, "SELECT ptsort_check('busy_$method')");
+		like($error, qr/ERROR: .*busy_$method/, "$method: no check of an index that is not valid");
+		plant_faults($node, "busy_$method", [ {
+				name => 'left behind', found => 'rows_without_entry', broken => 1, table => 1,
+				plant => "UPDATE pg_index SET indisready = true, indisvalid = true WHERE indexrelid = 'busy_$method'::regclass;\n"
+			} ]);
+		$planted++;
+	}
+	end_session($session);
+	return;
+}
+
+# Damages files of indexes while the server is stopped.
+sub test_files
+{
+	my %block = (box => 3, point => 0, nulls => undef, arrays => 0, documents => 1, paths => 3, posted => 5, two => undef);
+	my %path = map { ($_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('${_}_i')")) } keys %block;
+
+	$node->stop;
+	broken_file($path{$_}, $block{$_}) foreach keys %block;
+	$node->start;
+	foreach my $name (sort keys %block)
+	{
+		my $lost = !defined $block{$name};
+		plant_faults($node, "${name}_i", [ {
+				name => $lost ? 'last page lost' : 'wrong checksum', broken => 1,
+				found => $lost ? 'broken_links bad_pages' : 'bad_pages'
+			} ]);
+		$planted++;
+	}
+	return;
+}
+
 test_gist();
 test_gin();
 test_lists();
+test_catalogs();
+test_leftovers();
+test_files();
 note("== $planted faults");
 $node->stop;
 done_testing();

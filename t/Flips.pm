@@ -62,7 +62,7 @@ sub statements
 	my ($index, $block, $offset, $byte) = @{$flip}{ 'index', 'block', 'offset', 'byte' };
 
 	return join '', write_page($index, $block, $byte ^ chr $flip->{mask}, $offset),
-	  (map { "SELECT '$_->[0]: ' || $_->[1];\n" } $questions->($flip)),
+	  (map { sprintf "SET statement_timeout = '%ds'; SELECT '%s: ' || %s;\n", $_->[2] // 60, @{$_}[ 0, 1 ] } $questions->($flip)),
 	  write_page($index, $block, $byte, $offset);
 }
 
@@ -72,7 +72,7 @@ sub run_series
 {
 	my ($node, $questions, @list) = @_;
 	my $file = $node->basedir . '/flips.sql';
-	append_to_file($file, "SET statement_timeout = '60s';\n" . join '', map { statements($_, $questions) } @list);
+	append_to_file($file, join '', map { statements($_, $questions) } @list);
 	my ($out, $err) = run_command([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-f', $file ]);
 	unlink $file;
 	my @lines = split /\n/, $out;
@@ -102,8 +102,9 @@ sub wait_for_restart
 }
 
 # Runs all flips.  A flip has the fields index, block, offset, mask and byte (the
-# sound one).  $questions returns the questions about a flip, each as a name and an
-# expression, and the function stores the answers in the flip.  After a crash, it
+# sound one).  $questions returns the questions about a flip, each as a name, an
+# expression and, if not 60, the most seconds; the function stores the answers in the
+# flip.  After a crash, it
 # stores the name of the question as "crashed", and calls $repair, which returns
 # the flips that are left: the sound pages may have changed.
 sub run_flips
