@@ -1,5 +1,5 @@
 # Random faults: flips bits of one byte of an index's page, asks ptsort_check()
-# and amcheck, and restores the byte.  ptsort_check() finds a problem wherever
+# and amcheck, and restores the page.  ptsort_check() finds a problem wherever
 # amcheck does, and never crashes, hangs or fails; amcheck may crash, and then the
 # test goes on with the next flip.  A flip of bits without a meaning is no problem,
 # even if amcheck, which compares bytes, reports it.
@@ -117,7 +117,7 @@ sub random_flips
 		my $mask = random_mask();
 		push @list, {
 			index => "${name}_i", table => $name, block => $block, offset => $offset, mask => $mask,
-			byte => substr($page, $offset, 1),
+			page => $page,
 			workers => $k % 8 ? 0 : 2, name => "$k of seed $seed: ${name}_i, block $block, offset $offset, mask $mask"
 		};
 	}
@@ -143,14 +143,13 @@ sub questions
 		[ 'amcheck', "coalesce(amcheck_says('$index', true, false), '')" ]);
 }
 
-# Builds the indexes again after a crash.  Returns the flips, with the bytes of the
-# new pages.
+# Builds the indexes again after a crash.  Returns the flips, with the new pages.
 sub rebuild
 {
 	my (@list) = @_;
 	$node->safe_psql('postgres', join ' ', map { "REINDEX TABLE $_;" } @names);
 	my $pages = all_pages();
-	$_->{byte} = substr($pages->{ $_->{table} }[ $_->{block} ], $_->{offset}, 1) foreach @list;
+	$_->{page} = $pages->{ $_->{table} }[ $_->{block} ] foreach @list;
 	return @list;
 }
 

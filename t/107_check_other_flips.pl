@@ -46,7 +46,7 @@ sub random_flips
 		my $offset = $method eq 'gin' && $block == 0 ? pick(24 .. 80, 8184 .. 8191, 8 .. 23) : random_place($page, $special_of{$method});
 		my $mask = random_mask();
 		push @list, {
-			index => "${name}_i", table => $name, block => $block, offset => $offset, mask => $mask, byte => substr($page, $offset, 1),
+			index => "${name}_i", table => $name, block => $block, offset => $offset, mask => $mask, page => $page,
 			workers => $k % 8 ? 0 : 2,
 			name => "$k of seed $seed: ${name}_i, block $block, offset $offset, mask $mask, " . place_name($page, $special_of{$method}, $offset)
 		};

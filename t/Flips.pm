@@ -1,5 +1,5 @@
 # Random faults: flips bits of one byte of a page of an index, asks for verdicts,
-# and restores the byte.  A crash of the server ends a series of flips, and then
+# and restores the page.  A crash of the server ends a series of flips, and then
 # the next series begins.
 package Flips;
 
@@ -53,17 +53,19 @@ sub random_mask
 	return pick(1 << int(rand 8), 1 << int(rand 8), 0xff, 1 + int(rand 255));
 }
 
-# Returns the statements of a flip.  Between the change of the byte and its undoing,
-# they ask for the verdicts, and print each on a line, after its name.  So the test
+# Returns the statements of a flip.  Between the change and its undoing, they
+# ask for the verdicts, and print each on a line, after its name.  So the test
 # knows which verdict crashed the server.
 sub statements
 {
 	my ($flip, $questions) = @_;
-	my ($index, $block, $offset, $byte) = @{$flip}{ 'index', 'block', 'offset', 'byte' };
+	my ($index, $block, $offset, $page) = @{$flip}{ 'index', 'block', 'offset', 'page' };
+	my $byte = substr($page, $offset, 1) ^ chr $flip->{mask};
 
-	return join '', write_page($index, $block, $byte ^ chr $flip->{mask}, $offset),
+	# scans by a damaged page may mark its entries dead: restore all of the page
+	return join '', write_page($index, $block, $byte, $offset),
 	  (map { sprintf "SET statement_timeout = '%ds'; SELECT '%s: ' || %s;\n", $_->[2] // 60, @{$_}[ 0, 1 ] } $questions->($flip)),
-	  write_page($index, $block, $byte, $offset);
+	  write_page($index, $block, $page);
 }
 
 # Runs flips until a crash, and stores their verdicts.  Returns the number of
@@ -101,7 +103,7 @@ sub wait_for_restart
 	die 'the server does not restart';
 }
 
-# Runs all flips.  A flip has the fields index, block, offset, mask and byte (the
+# Runs all flips.  A flip has the fields index, block, offset, mask and page (the
 # sound one).  $questions returns the questions about a flip, each as a name, an
 # expression and, if not 60, the most seconds; the function stores the answers in the
 # flip.  After a crash, it
@@ -114,12 +116,12 @@ sub run_flips
 	while (@list)
 	{
 		my $end = -s $node->logfile;
-		my ($n, $crashed) = run_series($node, $questions, @list);
-		my @done = splice @list, 0, $n;
+		my @series = splice @list, 0, 50;
+		my ($n, $crashed) = run_series($node, $questions, @series);
 		next unless $crashed;
-		$done[-1]{crashed} = $crashed;
+		$series[ $n - 1 ]{crashed} = $crashed;
 		wait_for_restart($node, $end);
-		@list = $repair->(@list);
+		@list = $repair->(@series[ $n .. $#series ], @list);
 	}
 	return;
 }
