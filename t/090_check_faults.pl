@@ -12,6 +12,7 @@ use lib $FindBin::RealBin;
 use IndexFaults;
 use IndexPages;
 use IndexShapes;
+use Planting;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -28,73 +29,34 @@ sub amcheck_can
 	return !$fault->{unsafe} && !($assertions && $fault->{found} ne 'nothing');
 }
 
-# Return the statements that print verdicts on an index, one on each line: those
-# of ptsort_check() with these numbers of workers; those of bt_index_check and
+# Returns the statements that print the verdicts of bt_index_check and
 # bt_index_parent_check.
-sub ask_ptsort
-{
-	my ($index, $table, @workers) = @_;
-	my $heap = $table ? 'true' : 'false';
-	return '' unless $has_check;
-	return join '', map { "SELECT ptsort_says('$index', $heap, $_);\n" } @workers;
-}
-
 sub ask_amcheck
 {
 	my ($index) = @_;
 	return join '', map { "SELECT amcheck_says('$index', $_);\n" } 'false', 'true';
 }
 
-# Returns the statements that plant faults in an index, one after the other,
-# print the verdicts on the sound index and on each fault, and undo each fault.
-# A fault has the statements "plant" and "undo", or its index is broken already.
-sub script
+# Tests the verdicts of amcheck on a fault.
+sub judge_amcheck
 {
-	my ($index, @faults) = @_;
-	return join '', map {
-		($_->{broken} ? '' : ask_ptsort($index, 1, 0)) . $_->{plant} . ask_ptsort($index, $_->{table}, 0, 3)
-		  . (amcheck_can($_) ? ask_amcheck($index) : '') . $_->{undo}
-	} @faults;
-}
-
-# Tests the verdicts of ptsort_check() on a fault, or on a sound index if
-# $expected is "nothing".
-sub ptsort_finds
-{
-	my ($verdict, $expected, $name) = @_;
-	my $found = problems_in($verdict);
-
-	if ($expected eq 'nothing')
-	{
-		is_deeply($found, {}, "$name: no problem") or diag($verdict);
-		return;
-	}
-	ok(!$found->{error} && ($expected eq 'anything' || grep({ $found->{$_} } split / /, $expected)), "$name: $expected")
-	  or diag($verdict);
+	my ($fault, $name, $index_check, $parent_check) = @_;
+	like($parent_check, $fault->{amcheck} // qr/^$/, "$name: amcheck");
+	note("== $name|$index_check|$parent_check");
 	return;
 }
 
-# Plants the faults and tests the verdicts.
+# Returns how to plant faults in an index.
+sub with_amcheck
+{
+	my ($index) = @_;
+	return (sub { amcheck_can($_[0]) ? ask_amcheck($index) : '' }, \&judge_amcheck);
+}
+
 sub plant
 {
 	my ($index, @faults) = @_;
-	my @lines = split /\n/, $node->safe_psql('postgres', script($index, @faults)), -1;
-
-	foreach my $fault (@faults)
-	{
-		my ($name, $found) = ("$index: $fault->{name}", $fault->{found});
-		my @sound = splice @lines, 0, $has_check && !$fault->{broken} ? 1 : 0;
-		my @faulty = splice @lines, 0, $has_check ? 2 : 0;
-
-		if (amcheck_can($fault))
-		{
-			my ($index_check, $parent_check) = splice @lines, 0, 2;
-			like($parent_check, $fault->{amcheck} // qr/^$/, "$name: amcheck");
-			note("== $name|$index_check|$parent_check");
-		}
-		ptsort_finds($_, 'nothing', "$name: sound before") foreach @sound;
-		ptsort_finds($_, $found, $name) foreach @faulty;
-	}
+	plant_faults($node, $index, \@faults, with_amcheck($index));
 	return;
 }
 
@@ -103,19 +65,9 @@ sub plant_in_pages
 {
 	my ($shape, $tree) = @_;
 	my $index = $shape->{index_name};
-	my @faults = page_faults($shape);
 
-	foreach my $fault (@faults)
-	{
-		my $new = $fault->{change}->($tree);
-		my @blocks = sort { $a <=> $b } keys %$new;
-		$fault->{plant} = join '', map { write_page($index, $_, $new->{$_}) } @blocks;
-		$fault->{undo} = join '', map { write_page($index, $_, $tree->{pages}[$_]) } @blocks;
-	}
-	plant($index, @faults);
+	plant_changes($node, $tree, [ page_faults($shape) ], with_amcheck($index));
 	is($node->safe_psql('postgres', ask_amcheck($index)), "\n", "$index: all faults undone");
-	is($node->safe_psql('postgres', "SELECT pg_relation_size('$index')"), 8192 * @{ $tree->{pages} },
-		"$index: no pages added");
 	return;
 }
 
@@ -179,19 +131,7 @@ sub broken_files
 	$node->stop;
 	foreach my $name (keys %file)
 	{
-		my ($path, $block) = @{ $file{$name} };
-		open(my $fh, '+<', $path) or die "$path: $!";
-		binmode $fh;
-		if (!defined $block)
-		{
-			truncate($fh, (-s $path) - 8192) or die "$path: $!";
-			next;
-		}
-		seek($fh, $block * 8192 + 8000, 0);
-		read($fh, my $bytes, 4);
-		seek($fh, $block * 8192 + 8000, 0);
-		print $fh ~$bytes;
-		close $fh or die "$path: $!";
+		broken_file(@{ $file{$name} });
 	}
 	$node->start;
 	foreach my $name (sort keys %file)

@@ -1,5 +1,5 @@
 # Random faults: flips bits of one byte of an index's page, asks ptsort_check()
-# and amcheck, and restores the byte.  ptsort_check() finds a problem wherever
+# and amcheck, and restores the page.  ptsort_check() finds a problem wherever
 # amcheck does, and never crashes, hangs or fails; amcheck may crash, and then the
 # test goes on with the next flip.  A flip of bits without a meaning is no problem,
 # even if amcheck, which compares bytes, reports it.
@@ -14,13 +14,12 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use BuildLoad;
+use Flips;
 use IndexPages;
-use JSON::PP qw(decode_json);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Ptsort;
 use Test::More;
-use Time::HiRes qw(usleep);
 use Verdicts;
 
 my $flips = $ENV{PTSORT_FLIPS} || 120;
@@ -97,25 +96,9 @@ sub attributes_of
 my %attributes = map { ($_ => [ attributes_of("${_}_i") ]) } @names;
 
 # Returns the pages of all indexes.
-sub read_pages
+sub all_pages
 {
-	return { map { ($_ => read_tree($node, "${_}_i")->{pages}) } @names };
-}
-
-sub pick { return $_[ rand @_ ] }
-
-# Returns a random place in a page: in the header, the line pointers or the
-# special area; in tuples; or anywhere.
-sub random_offset
-{
-	my ($page) = @_;
-	my ($lower, $upper) = map { field($page, $at{$_}, 'S') } 'lower', 'upper';
-	my $where = rand;
-
-	return int(rand 8192) if $where < 0.1 || $lower < 24 || $upper > 8176;
-	return 8176 + int(rand 16) if $where < 0.25;
-	return int(rand $lower) if $where < 0.4;
-	return $upper + int(rand(8176 - $upper));
+	return { map { ($_ => [ read_pages($node, "${_}_i") ]) } @names };
 }
 
 # Returns the random flips.  One in eight is in a metapage.  A flip changes one
@@ -130,10 +113,11 @@ sub random_flips
 		my $name = pick(@names);
 		my $block = rand() < 0.125 ? 0 : int(rand @{ $pages->{$name} });
 		my $page = $pages->{$name}[$block];
-		my $offset = $block ? random_offset($page) : pick(24 .. 72, 8176 .. 8191, 8 .. 23);
-		my $mask = pick(1 << int(rand 8), 1 << int(rand 8), 0xff, 1 + int(rand 255));
+		my $offset = $block ? random_place($page, 8176) : pick(24 .. 72, 8176 .. 8191, 8 .. 23);
+		my $mask = random_mask();
 		push @list, {
 			index => "${name}_i", table => $name, block => $block, offset => $offset, mask => $mask,
+			page => $page,
 			workers => $k % 8 ? 0 : 2, name => "$k of seed $seed: ${name}_i, block $block, offset $offset, mask $mask"
 		};
 	}
@@ -148,79 +132,33 @@ sub is_harmless
 	return !($flip->{mask} & meaning($page, $flip->{offset}, @{ $attributes{ $flip->{table} } }));
 }
 
-# Returns the statements of a flip.  They print the verdict of ptsort_check()
-# first, so the test knows which of the two checks crashed.
-sub statements
+# Returns the questions about a flip.  The verdict of ptsort_check() comes first, so
+# the test knows which of the two checks crashed.
+sub questions
 {
-	my ($pages, $flip) = @_;
-	my ($index, $block, $offset) = @{$flip}{ 'index', 'block', 'offset' };
-	my $byte = substr($pages->{ $flip->{table} }[$block], $offset, 1);
-
-	return join '',
-	  write_page($index, $block, $byte ^ chr $flip->{mask}, $offset),
-	  $has_check ? "SELECT 'ptsort: ' || ptsort_says('$index', true, $flip->{workers});\n" : "SELECT 'ptsort: {}';\n",
-	  "SELECT 'amcheck: ' || coalesce(amcheck_says('$index', true, false), '');\n",
-	  write_page($index, $block, $byte, $offset);
+	my ($flip) = @_;
+	my $index = $flip->{index};
+	return (
+		[ 'ptsort', $has_check ? "ptsort_says('$index', true, $flip->{workers})" : "'{}'" ],
+		[ 'amcheck', "coalesce(amcheck_says('$index', true, false), '')" ]);
 }
 
-# Runs flips until a crash.  Returns the flips with their verdicts: the last one
-# lacks a verdict after a crash.
-sub run_flips
+# Builds the indexes again after a crash.  Returns the flips, with the new pages.
+sub rebuild
 {
-	my ($pages, @list) = @_;
-	my $file = $node->basedir . '/flips.sql';
-	append_to_file($file, "SET statement_timeout = '60s';\n" . join '', map { statements($pages, $_) } @list);
-	my ($out, $err) = run_command([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-f', $file ]);
-	unlink $file;
-	my @done;
-	foreach my $line (split /\n/, $out)
-	{
-		my ($who, $verdict) = $line =~ /^(ptsort|amcheck): (.*)/ or next;
-		push @done, shift @list if $who eq 'ptsort';
-		$done[-1]{$who} = $verdict;
-	}
-	push @done, shift @list if @list && (!@done || exists $done[-1]{amcheck});
-	return @done;
+	my (@list) = @_;
+	$node->safe_psql('postgres', join ' ', map { "REINDEX TABLE $_;" } @names);
+	my $pages = all_pages();
+	$_->{page} = $pages->{ $_->{table} }[ $_->{block} ] foreach @list;
+	return @list;
 }
 
-# Waits until the server is back after a crash, of which the log since $offset has
-# nothing yet, perhaps: until then, the server still accepts connections.
-sub wait_for_restart
-{
-	my ($offset) = @_;
-	foreach my $attempt (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-	{
-		return if slurp_file($node->logfile, $offset) =~ /terminated by signal.*ready to accept connections/s;
-		usleep(100_000);
-	}
-	die 'the server does not restart';
-}
-
-# Runs all flips; returns the number of crashes of amcheck.
-sub run_all
-{
-	my ($pages, @list) = @_;
-	my $crashes = 0;
-
-	while (@list)
-	{
-		my $end = log_end($node);
-		my @done = run_flips($pages, @list);
-		splice @list, 0, scalar @done;
-		last if exists $done[-1]{amcheck} && !@list;
-		fail("$done[-1]{name}: ptsort_check crashed") unless exists $done[-1]{ptsort};
-		$crashes++ if exists $done[-1]{ptsort};
-		wait_for_restart($end);
-		$node->safe_psql('postgres', join ' ', map { "REINDEX TABLE $_;" } @names);
-		$pages = read_pages();
-	}
-	return $crashes;
-}
-
-my $pages = read_pages();
+my $pages = all_pages();
 my @list = random_flips($pages);
-my $crashes = run_all($pages, @list);
+run_flips($node, \&questions, \&rebuild, @list);
+my $crashes = grep { ($_->{crashed} // '') eq 'amcheck' } @list;
 my (%count, @missed, @wrong);
+is(join("\n", map { $_->{name} } grep { ($_->{crashed} // '') eq 'ptsort' } @list), '', "seed $seed: no crash of ptsort_check");
 
 foreach my $flip (@list)
 {

@@ -8,6 +8,7 @@ use warnings;
 use Exporter 'import';
 use IndexPages;
 use IndexShapes;
+use Planting;
 use Ptsort;
 
 our @EXPORT = qw(page_faults catalog_faults);
@@ -21,37 +22,6 @@ my $no_entry = qr/lacks matching index tuple/;
 
 # The functions below return a fault's changed pages, by block.  Each returns a
 # function of a tree.
-
-# Changes one of the tree's pages.
-sub on
-{
-	my ($place, $change) = @_;
-	return sub {
-		my ($tree) = @_;
-		my $block = $place =~ /^\d+$/ ? $place : $tree->{$place};
-		return { $block => $change->($tree->{pages}[$block], $tree) };
-	};
-}
-
-# Changes the chosen item of the leaf.
-sub on_item
-{
-	my ($change) = @_;
-	return on('leaf', sub {
-		my ($page, $tree) = @_;
-		return set_item($page, $tree->{n}, $change->(item($page, $tree->{n}), $tree));
-	});
-}
-
-# Changes the chosen item of the parent.
-sub on_slot
-{
-	my ($change) = @_;
-	return on('parent', sub {
-		my ($page, $tree) = @_;
-		return set_item($page, $tree->{slot}, $change->(item($page, $tree->{slot}), $tree));
-	});
-}
 
 # Sets fields of the special area.  A value is a number, or names a block of the
 # tree.
@@ -74,15 +44,6 @@ sub meta
 	});
 }
 
-sub place
-{
-	my ($tree, $value) = @_;
-	return $value =~ /^\d+$/ ? $value
-	  : $value eq 'end' ? scalar @{ $tree->{pages} }
-	  : $value eq 'deleted' ? $tree->{deleted}[0]
-	  : $tree->{$value} // die "no place $value";
-}
-
 # Sets or clears a flag of a page.
 sub flags
 {
@@ -91,15 +52,6 @@ sub flags
 		my ($page) = @_;
 		return set_opaque($page, flags => (opaque($page, 'flags') | $set) & ~$clear);
 	});
-}
-
-# Exchanges two line pointers.
-sub swap_items
-{
-	my ($page, $i, $j) = @_;
-	my @i = item_id($page, $i);
-	$page = set_item_id($page, $i, item_id($page, $j));
-	return set_item_id($page, $j, @i);
 }
 
 sub swap_downlinks
@@ -145,17 +97,17 @@ sub key_faults
 		},
 		{
 			name => 'key too large', found => 'out_of_order',
-			change => on_item(sub { set_digits($_[0], 99999990) }),
+			change => on_entry(sub { set_digits($_[0], 99999990) }),
 			amcheck => $order
 		},
 		{
 			name => 'another key, in order', found => 'rows_without_entry', table => 1,
-			change => on_item(\&set_between),
+			change => on_entry(\&set_between),
 			amcheck => $no_entry
 		},
 		{
 			name => 'another included value', found => 'rows_without_entry', table => 1, only => 'include',
-			change => on_item(sub { $_[0] =~ s/extra \K\d/9/r =~ s/extra 9\K\d/x/r }),
+			change => on_entry(sub { $_[0] =~ s/extra \K\d/9/r =~ s/extra 9\K\d/x/r }),
 			amcheck => $no_entry
 		},
 		{
@@ -236,13 +188,6 @@ sub content_faults
 # Faults in page headers, line pointers and headers of tuples
 sub header_faults
 {
-	my $line_pointer = sub {
-		my ($change) = @_;
-		return on('leaf', sub {
-			my ($page, $tree) = @_;
-			return set_item_id($page, $tree->{n}, $change->($page, $tree->{n}, item_id($page, $tree->{n})));
-		});
-	};
 	return (
 		{
 			name => 'lower beyond upper', found => 'bad_pages',
@@ -259,43 +204,43 @@ sub header_faults
 		},
 		{
 			name => 'line pointer beyond the page', found => 'bad_pages',
-			change => $line_pointer->(sub { (8192 - 8, 1, $_[4]) }), amcheck => qr/line pointer points past end/
+			change => change_item_id(sub { (8192 - 8, 1, $_[4]) }), amcheck => qr/line pointer points past end/
 		},
 		{
 			name => 'line pointer to the header', found => 'bad_pages',
-			change => $line_pointer->(sub { (0, 1, $_[4]) }), amcheck => qr/index tuple size does not equal|$order/, unsafe => 'text'
+			change => change_item_id(sub { (0, 1, $_[4]) }), amcheck => qr/index tuple size does not equal|$order/, unsafe => 'text'
 		},
 		{
 			name => 'line pointer without storage', found => 'bad_pages',
-			change => $line_pointer->(sub { (0, 0, 0) }), amcheck => qr/invalid line pointer storage/
+			change => change_item_id(sub { (0, 0, 0) }), amcheck => qr/invalid line pointer storage/
 		},
 		{
 			name => 'redirected line pointer', found => 'bad_pages',
-			change => $line_pointer->(sub { ($_[2], 2, 0) }), amcheck => qr/invalid line pointer storage/
+			change => change_item_id(sub { ($_[2], 2, 0) }), amcheck => qr/invalid line pointer storage/
 		},
 		{
 			name => 'two line pointers to one item', found => 'out_of_order bad_pages',
-			change => $line_pointer->(sub { item_id($_[0], $_[1] + 1) }), amcheck => $order
+			change => change_item_id(sub { item_id($_[0], $_[1] + 1) }), amcheck => $order
 		},
 		{
 			name => 'wrong size of a tuple', found => 'bad_pages',
-			change => on_item(sub { set_field($_[0], 6, 'S', field($_[0], 6, 'S') + 8) }),
+			change => on_entry(sub { set_field($_[0], 6, 'S', field($_[0], 6, 'S') + 8) }),
 			amcheck => qr/index tuple size does not equal lp_len/
 		},
 		{
 			name => 'value longer than its tuple', found => 'bad_pages', only => 'bytes',
-			change => on_item(sub { set_length($_[0], 8, 0x7fff) }), amcheck => $order
+			change => on_entry(sub { set_length($_[0], 8, 0x7fff) }), amcheck => $order
 		},
 		{
 			name => 'pivot tuple in a leaf', found => 'bad_pages',
-			change => on_item(sub {
+			change => on_entry(sub {
 				set_field(set_field($_[0], 6, 'S', field($_[0], 6, 'S') | 0x2000), 4, 'S', 1)
 			}),
 			amcheck => qr/wrong number of index tuple attributes|$order/
 		},
 		{
 			name => 'entry marked dead', found => 'rows_without_entry', table => 1,
-			change => $line_pointer->(sub { ($_[2], 3, $_[4]) }), amcheck => $no_entry
+			change => change_item_id(sub { ($_[2], 3, $_[4]) }), amcheck => $no_entry
 		});
 }
 
@@ -339,7 +284,7 @@ sub sibling_faults
 }
 
 # Faults in links from parents to children
-sub downlink_faults
+sub btree_downlink_faults
 {
 	my @faults = map {
 		my ($to, $amcheck) = @$_;
@@ -400,7 +345,7 @@ sub entry_faults
 				my ($to, $tid) = @$_;
 				{
 					name => "entry of $to", found => 'entries_without_row rows_without_entry', table => 1,
-					change => on_item(sub {
+					change => on_entry(sub {
 						my ($tuple, $tree) = @_;
 						my @tids = tids($tuple);
 						return set_tids($tuple, @tids[ 0 .. $#tids - 1 ], $tid->($tree));
@@ -426,7 +371,7 @@ sub posting_faults
 	my @faults = (
 		{
 			name => 'TIDs out of order', found => 'out_of_order bad_pages',
-			change => on_item(sub {
+			change => on_entry(sub {
 				my ($tuple) = @_;
 				my @tids = tids($tuple);
 				return set_tid(set_tid($tuple, 1, $tids[2]), 2, $tids[1]);
@@ -435,31 +380,31 @@ sub posting_faults
 		},
 		{
 			name => 'TID doubled', found => 'out_of_order bad_pages',
-			change => on_item(sub { set_tid($_[0], 2, (tids($_[0]))[1]) }),
+			change => on_entry(sub { set_tid($_[0], 2, (tids($_[0]))[1]) }),
 			amcheck => qr/posting list contains misplaced TID/
 		},
 		{
 			name => 'TID of no row', found => 'entries_without_row', table => 1,
-			change => on_item(sub { set_tid($_[0], scalar(tids($_[0])) - 1, '(60000,1)') }),
+			change => on_entry(sub { set_tid($_[0], scalar(tids($_[0])) - 1, '(60000,1)') }),
 			amcheck => $no_entry
 		},
 		{
 			name => 'one TID too few', found => 'rows_without_entry bad_pages', table => 1,
-			change => on_item(sub { set_count_of_tids($_[0], scalar(tids($_[0])) - 1) }),
+			change => on_entry(sub { set_count_of_tids($_[0], scalar(tids($_[0])) - 1) }),
 			amcheck => $no_entry
 		},
 		{
 			name => 'one TID too many', found => 'bad_pages out_of_order entries_without_row', table => 1,
-			change => on_item(sub { set_count_of_tids($_[0], scalar(tids($_[0])) + 1) }),
+			change => on_entry(sub { set_count_of_tids($_[0], scalar(tids($_[0])) + 1) }),
 			amcheck => qr/./, unsafe => 'text'
 		},
 		{
 			name => 'no TIDs', found => 'bad_pages',
-			change => on_item(sub { set_count_of_tids($_[0], 0) }), amcheck => undef, unsafe => 'text'
+			change => on_entry(sub { set_count_of_tids($_[0], 0) }), amcheck => undef, unsafe => 'text'
 		},
 		{
 			name => 'list beyond its tuple', found => 'bad_pages',
-			change => on_item(sub { set_downlink($_[0], 8000) }), amcheck => qr/./, unsafe => 'text'
+			change => on_entry(sub { set_downlink($_[0], 8000) }), amcheck => qr/./, unsafe => 'text'
 		});
 	$_->{only} = 'posting' foreach @faults;
 	return @faults;
@@ -598,7 +543,7 @@ sub page_faults
 {
 	my ($shape) = @_;
 	my @faults = grep { !$_->{only} || $_->{only} eq $shape->{name} }
-	  (key_faults(), content_faults(), header_faults(), sibling_faults(), downlink_faults(),
+	  (key_faults(), content_faults(), header_faults(), sibling_faults(), btree_downlink_faults(),
 		entry_faults(), posting_faults(), state_faults(), harmless());
 	delete $_->{unsafe}
 	  foreach grep { $shape->{name} eq 'int8' && ($_->{unsafe} // '') eq 'text' } @faults;

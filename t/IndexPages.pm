@@ -1,4 +1,4 @@
-# Reads the pages of a btree index, takes them apart and changes them.  A page
+# Reads the pages of an index, takes those of a btree apart and changes them.  A page
 # is a string of 8192 bytes in the server's byte order, which is Perl's, too.
 # No function changes its argument: a changed page or tuple is the result.
 package IndexPages;
@@ -8,7 +8,7 @@ use warnings;
 use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 
-our @EXPORT = qw(%flag %at read_tree field set_field opaque set_opaque items first_data
+our @EXPORT = qw(%flag %at read_pages read_tree field set_field opaque set_opaque items first_data
   item_id set_item_id item set_item remove_item insert_item downlink set_downlink
   is_posting tids set_tid set_tids set_count_of_tids set_length
   meaning write_page);
@@ -275,14 +275,21 @@ sub meaning
 	return $offset < field($page, $at{lower}, 'S') || $offset >= $special ? 0xff : 0;
 }
 
-# Returns the pages of an index, and the blocks of each level in key order.
+# Returns the pages of an index.
+sub read_pages
+{
+	my ($node, $index) = @_;
+	return map { pack 'H*', $_ } split /\n/, $node->safe_psql('postgres',
+		"SELECT encode(get_raw_page('$index', block::int), 'hex')
+		FROM generate_series(0, pg_relation_size('$index') / $size - 1) block ORDER BY block");
+}
+
+# Returns the pages of a btree, and the blocks of each level in key order.
 # Deleted pages are in no level.
 sub read_tree
 {
 	my ($node, $index) = @_;
-	my @pages = map { pack 'H*', $_ } split /\n/, $node->safe_psql('postgres',
-		"SELECT encode(get_raw_page('$index', block::int), 'hex')
-		FROM generate_series(0, pg_relation_size('$index') / $size - 1) block ORDER BY block");
+	my @pages = read_pages($node, $index);
 	my %tree = (index => $index, pages => \@pages, levels => []);
 	my $first = field($pages[0], $at{meta_root}, 'L');
 

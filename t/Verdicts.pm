@@ -68,7 +68,7 @@ END $$;
 CREATE FUNCTION ptsort_says(index regclass, heap bool, workers int) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN to_json(c) FROM ptsort_check(index, heap, workers) c;
-EXCEPTION WHEN OTHERS THEN
+EXCEPTION WHEN query_canceled OR OTHERS THEN
 	RETURN json_build_object('error', SQLSTATE || ': ' || one_line(SQLERRM));
 END $$;
 };
