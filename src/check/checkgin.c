@@ -143,6 +143,7 @@ check_entries(const PageScan *scan, int most)
 	return true;
 }
 
+/* VACUUM may empty an inner page, but not the last one of a level. */
 static bool
 check_data(const PageScan *scan)
 {
@@ -162,6 +163,8 @@ check_data(const PageScan *scan)
 	}
 	if (n * (page->is_leaf ? sizeof(ItemPointerData) : sizeof(PostingItem)) >
 		GinDataPageMaxDataSize ||
+		(!page->is_leaf && n == 0 &&
+		 checkgin_right(page) == InvalidBlockNumber) ||
 		(!page->is_leaf && lower != SizeOfPageHeaderData &&
 		 page->page + lower != at + n * sizeof(PostingItem)))
 		return checkpage_bad(scan, 0, "the number of items is impossible");
@@ -286,7 +289,7 @@ check_data_order(CheckIndex *self, GinTids *list)
 {
 	const CheckPage *page = self->here;
 
-	list->counts = true;
+	list->counts = self->sort == NULL;
 	list->n = 0;
 	if (page->is_leaf)
 	{
@@ -302,6 +305,10 @@ check_data_order(CheckIndex *self, GinTids *list)
 						"the tuple does not follow the tuple before it");
 		list->last = key;
 	}
+	if (checkgin_last_key(page) < page->last &&
+		pt_tid_word(&checkgin_item(page, page->last)->key) != 0)
+		check_found(self, CHECK_OUT_OF_ORDER, page->block, page->last,
+					"the last downlink of a level has a key");
 	if (checkgin_right(page) != InvalidBlockNumber && list->n > 0 &&
 		list->last > checkgin_bound(page))
 		check_found(self, CHECK_OUT_OF_ORDER, page->block, 0,

@@ -21,18 +21,23 @@
 
 enum
 {
-	OFFSET_BITS = GIN_OFFSET_BITS,
 	BYTE_BITS = BITS_PER_BYTE - 1,	/* of a number, in a byte of a list */
-	NUMBER_BITS = OFFSET_BITS + sizeof(BlockNumber) * BITS_PER_BYTE
+	NUMBER_BITS = GIN_OFFSET_BITS + sizeof(BlockNumber) * BITS_PER_BYTE
 };
+
+static inline bool
+is_possible(const GinCheck *check, uint64 tid)
+{
+	OffsetNumber offset = (OffsetNumber) tid;
+
+	return offset != 0 && offset <= check->most;
+}
 
 /* Add a TID to a list.  Returns false, and sets the fault, if it is wrong. */
 static inline bool
 add_tid(const GinCheck *check, GinTids *list, uint64 tid)
 {
-	OffsetNumber offset = (OffsetNumber) tid;
-
-	if (unlikely(offset == 0 || offset > check->most))
+	if (unlikely(!is_possible(check, tid)))
 		list->fault = "a TID is impossible";
 	else if (unlikely(list->n > 0 && tid <= list->last))
 	{
@@ -93,16 +98,17 @@ sum_numbers(const unsigned char *byte, uint64 *sum, int *n)
 
 /* Count a segment's TIDs.  Returns false if add_segment() must look at it. */
 static bool
-count_segment(GinTids *list, const GinPostingList *segment)
+count_segment(const GinCheck *check, GinTids *list,
+			  const GinPostingList *segment)
 {
 	const unsigned char *byte = segment->bytes;
 	const unsigned char *end = byte + segment->nbytes;
+	const uint64 mask = GIN_MOST_OFFSET;
 	uint64		word = pt_tid_word(&segment->first);
-	const uint64 mask = (UINT64CONST(1) << OFFSET_BITS) - 1;
-	uint64		sum = word >> 16 << OFFSET_BITS | (word & mask);
+	uint64		sum = word >> 16 << GIN_OFFSET_BITS | (word & mask);
 	int			n = 1;
 
-	if (list->n > 0 && word <= list->last)
+	if (!is_possible(check, word) || (list->n > 0 && word <= list->last))
 		return false;
 	while (byte != NULL && end - byte >= sizeof(uint64))
 		byte = sum_numbers(byte, &sum, &n);
@@ -115,12 +121,14 @@ count_segment(GinTids *list, const GinPostingList *segment)
 		memcpy(rest, byte, end - byte);
 		n -= sizeof(rest) - (end - byte);
 		sum -= sizeof(rest) - (end - byte);
-		if (end[-1] > PG_INT8_MAX || sum_numbers(rest, &sum, &n) == NULL)
-			return false;
+		byte = end[-1] > PG_INT8_MAX ? NULL : sum_numbers(rest, &sum, &n);
 	}
+	word = sum >> GIN_OFFSET_BITS << 16 | (sum & mask);
+	if (byte == NULL || sum >> NUMBER_BITS != 0 || !is_possible(check, word))
+		return false;
 	list->n += n;
-	list->last = sum >> OFFSET_BITS << 16 | (sum & mask);
-	return byte != NULL && sum >> NUMBER_BITS == 0;
+	list->last = word;
+	return true;
 }
 
 /* Add the TIDs of a segment. */
@@ -130,9 +138,9 @@ add_segment(const GinCheck *check, GinTids *list,
 {
 	const unsigned char *byte = segment->bytes;
 	const unsigned char *end = byte + segment->nbytes;
-	const uint64 mask = (UINT64CONST(1) << OFFSET_BITS) - 1;
+	const uint64 mask = GIN_MOST_OFFSET;
 	uint64		word = pt_tid_word(&segment->first);
-	uint64		tid = word >> 16 << OFFSET_BITS | (word & mask);
+	uint64		tid = word >> 16 << GIN_OFFSET_BITS | (word & mask);
 
 	if (!add_tid(check, list, word))
 		return false;
@@ -152,7 +160,7 @@ add_segment(const GinCheck *check, GinTids *list,
 		tid += bits;
 		if (tid >> NUMBER_BITS != 0)
 			tid &= ~mask;		/* an impossible TID */
-		if (!add_tid(check, list, tid >> OFFSET_BITS << 16 | (tid & mask)))
+		if (!add_tid(check, list, tid >> GIN_OFFSET_BITS << 16 | (tid & mask)))
 			return false;
 	}
 	return true;
@@ -170,23 +178,14 @@ read_list(const GinCheck *check, GinTids *list, const char *at,
 	list->kind = CHECK_BAD_PAGE;
 	while (goes_on && at < end)
 	{
-		int			n = list->n;
-		uint64		last = list->last;
+		const GinPostingList *segment = (const GinPostingList *) at;
 
-		if (compressed && list->counts)
-		{
-			if (count_segment(list, (const GinPostingList *) at))
-			{
-				at += SizeOfGinPostingList((const GinPostingList *) at);
-				continue;
-			}
-			list->n = n;
-			list->last = last;
-		}
-		goes_on = compressed ?
-			add_segment(check, list, (const GinPostingList *) at) :
-			add_tid(check, list, pt_tid_word((const ItemPointerData *) at));
-		at += compressed ? SizeOfGinPostingList((const GinPostingList *) at) :
+		if (!compressed)
+			goes_on = add_tid(check, list,
+							  pt_tid_word((const ItemPointerData *) at));
+		else if (!list->counts || !count_segment(check, list, segment))
+			goes_on = add_segment(check, list, segment);
+		at += compressed ? SizeOfGinPostingList(segment) :
 			sizeof(ItemPointerData);
 	}
 }
