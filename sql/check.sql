@@ -96,6 +96,16 @@ SELECT index FROM ptsort_check_all(changed_collations => true) WHERE index::text
 CREATE TEMP TABLE temp AS SELECT a FROM t;
 CREATE INDEX temp_a ON temp (a);
 SELECT problems, participants FROM ptsort_check('temp_a', workers => 2);
+-- a support function that workers must not call
+CREATE TABLE points AS SELECT point(a, a % 7) AS p, ARRAY[a, a % 7] AS n FROM t;
+CREATE INDEX points_p ON points USING gist (p);
+CREATE INDEX points_n ON points USING gin (n);
+SELECT i, problems, participants FROM unnest('{points_p, points_n}'::regclass[]) i, ptsort_check(i, true, workers => 2);
+BEGIN;
+UPDATE pg_proc SET proparallel = 'u' WHERE proname IN ('gist_point_compress', 'ginarrayextract');
+SELECT i, problems, participants FROM unnest('{points_p, points_n}'::regclass[]) i, ptsort_check(i, workers => 2);
+ROLLBACK;
+DROP TABLE points;
 -- errors
 SELECT ptsort_check(NULL) IS NULL AS "null";
 SELECT ptsort_check('t');

@@ -17,6 +17,7 @@
  */
 #include "compat.h"
 
+#include "catalog/pg_am_d.h"
 #include "catalog/pg_type.h"
 #include "check/check.h"
 #include "funcapi.h"
@@ -139,6 +140,7 @@ check_index(void *arg)
 	CheckState	state = checkone_open(slot->index_id, request.with_rows,
 									  &target);
 	bool		is_parallel;
+	bool		calls;
 	instr_time	start;
 
 	pg_atomic_write_u32(&slot->state, state);
@@ -146,7 +148,9 @@ check_index(void *arg)
 		return;
 	INSTR_TIME_SET_CURRENT(start);
 	plan->name = pstrdup(RelationGetRelationName(target.index));
-	is_parallel = planworkers_obstacle(target.heap, request.with_rows ?
+	/* without rows, workers call only the support functions, if any */
+	calls = request.with_rows || target.index->rd_rel->relam != BTREE_AM_OID;
+	is_parallel = planworkers_obstacle(target.heap, calls ?
 									   target.index : NULL) == NULL;
 	if (is_parallel)
 		request.workers = plan_workers(plan, &target);
