@@ -1,9 +1,8 @@
 -- Builds of GiST indexes: the index finds the rows that a sequential scan finds,
--- in the same order of distance, and is sound.  contrib/gistcheck must be
--- installed.
+-- in the same order of distance, and is sound.
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
-CREATE EXTENSION gistcheck;
+\i :source/sql/include/sound.sql
 SET max_parallel_maintenance_workers = 4;
 SET max_parallel_workers_per_gather = 0;
 SELECT setseed(0.25);
@@ -71,7 +70,7 @@ DECLARE
 BEGIN
 	SET LOCAL ptsort.enable = off;
 	EXECUTE format('CREATE INDEX servers ON %s USING gist %s', tbl, what);
-	servers_entries := gist_check('servers');
+	servers_entries := sound('servers');
 	servers_size := pg_relation_size('servers') / 8192;
 	DROP INDEX servers;
 	SET LOCAL ptsort.enable = on;
@@ -85,7 +84,7 @@ BEGIN
 		-- (each slice may have a part of a page, and small tables have too many slices)
 		result := CASE
 			WHEN participants <> least(setting[1]::int, most) + 1 THEN format('%s: %s participants', name, participants)
-			WHEN entries <> servers_entries OR gist_check(name::regclass, tight => true) <> entries
+			WHEN entries <> servers_entries OR sound(name::regclass) <> entries
 				THEN format('%s: %s entries, not %s', name, entries, servers_entries)
 			WHEN gist_answers(tbl, key, condition, name) <> expected THEN format('%s: other answers', name)
 			WHEN setting[1] = '0' AND setting[2] = '0' AND size <> servers_size OR abs(size - servers_size) > 0.03 * servers_size + 14
@@ -130,7 +129,7 @@ CREATE TABLE gist_nan AS SELECT id, CASE id % 5 WHEN 0 THEN point('NaN', id) WHE
 FROM gist_points;
 SET ptsort.parallel_workers = 2;
 CREATE INDEX gist_nan_p ON gist_nan USING gist (p);
-SELECT gist_check('gist_nan_p', tight => true) - count(*) AS difference FROM gist_nan;
+SELECT sound('gist_nan_p') - count(*) AS difference FROM gist_nan;
 
 -- unlogged and temporary tables; inserts split pages of the index
 CREATE UNLOGGED TABLE gist_unlogged AS SELECT * FROM gist_points;
@@ -140,7 +139,7 @@ CREATE INDEX ON gist_unlogged USING gist (p);
 CREATE INDEX ON gist_temp USING gist (p);
 INSERT INTO gist_unlogged SELECT id, few, word, p + point(0.1, 0.1) FROM gist_points;
 INSERT INTO gist_temp SELECT id, few, word, p + point(0.1, 0.1) FROM gist_points;
-SELECT i, gist_check(i) - (SELECT 2 * count(*) FROM gist_points) AS difference FROM unnest('{gist_unlogged_p_idx, gist_temp_p_idx}'::regclass[]) i;
+SELECT i, sound(i) - (SELECT 2 * count(*) FROM gist_points) AS difference FROM unnest('{gist_unlogged_p_idx, gist_temp_p_idx}'::regclass[]) i;
 
 -- Returns the indexes of the last build, each with its number of participants.
 CREATE FUNCTION gist_built() RETURNS text LANGUAGE sql AS
@@ -150,44 +149,44 @@ CREATE FUNCTION gist_built() RETURNS text LANGUAGE sql AS
 -- all statements that build an index
 CREATE TABLE gist_ways AS SELECT * FROM gist_points;
 CREATE INDEX gist_ways_p ON gist_ways USING gist (p);
-SELECT gist_built(), gist_check('gist_ways_p') > 0 AS sound;
+SELECT gist_built(), sound('gist_ways_p') > 0 AS sound;
 REINDEX INDEX gist_ways_p;
-SELECT gist_built(), gist_check('gist_ways_p') > 0 AS sound;
+SELECT gist_built(), sound('gist_ways_p') > 0 AS sound;
 VACUUM FULL gist_ways;
-SELECT gist_built(), gist_check('gist_ways_p') > 0 AS sound;
+SELECT gist_built(), sound('gist_ways_p') > 0 AS sound;
 CLUSTER gist_ways USING gist_ways_p;
-SELECT gist_built(), gist_check('gist_ways_p') > 0 AS sound;
+SELECT gist_built(), sound('gist_ways_p') > 0 AS sound;
 ALTER TABLE gist_ways ALTER few TYPE int8;
 ALTER TABLE gist_ways ALTER p TYPE point USING p + point(1, 0);
-SELECT gist_built(), gist_check('gist_ways_p') > 0 AS sound;
+SELECT gist_built(), sound('gist_ways_p') > 0 AS sound;
 BEGIN;
 TRUNCATE gist_ways;
-SELECT gist_check('gist_ways_p');
+SELECT sound('gist_ways_p');
 ROLLBACK;
 DROP INDEX gist_ways_p;
 CREATE INDEX CONCURRENTLY gist_ways_p ON gist_ways USING gist (p);
-SELECT gist_built(), gist_check('gist_ways_p') > 0 AS sound;
+SELECT gist_built(), sound('gist_ways_p') > 0 AS sound;
 REINDEX INDEX CONCURRENTLY gist_ways_p;
-SELECT gist_built(), gist_check('gist_ways_p') > 0 AS sound;
+SELECT gist_built(), sound('gist_ways_p') > 0 AS sound;
 CREATE MATERIALIZED VIEW gist_view AS SELECT * FROM gist_ways;
 CREATE INDEX gist_view_p ON gist_view USING gist (p);
 REFRESH MATERIALIZED VIEW gist_view;
-SELECT gist_built(), gist_check('gist_view_p') > 0 AS sound;
+SELECT gist_built(), sound('gist_view_p') > 0 AS sound;
 CREATE TABLE gist_parts (LIKE gist_points) PARTITION BY RANGE (id);
 CREATE TABLE gist_part PARTITION OF gist_parts FOR VALUES FROM (0) TO (3000);
 INSERT INTO gist_parts SELECT * FROM gist_points WHERE id < 3000;
 CREATE INDEX ON gist_parts USING gist (p);
-SELECT gist_built(), gist_check('gist_part_p_idx') > 0 AS sound;
+SELECT gist_built(), sound('gist_part_p_idx') > 0 AS sound;
 CREATE TABLE gist_new (p point);
 CREATE INDEX gist_new_p ON gist_new USING gist (p);
-SELECT gist_built(), gist_check('gist_new_p');
+SELECT gist_built(), sound('gist_new_p');
 INSERT INTO gist_new SELECT p FROM gist_points;
-SELECT gist_check('gist_new_p') - count(*) AS difference FROM gist_points;
+SELECT sound('gist_new_p') - count(*) AS difference FROM gist_points;
 
 -- exclusion constraints
 CREATE TABLE gist_once AS SELECT DISTINCT ON (p[0], p[1]) id, p FROM gist_points WHERE p IS NOT NULL;
 ALTER TABLE gist_once ADD EXCLUDE USING gist (p WITH ~=) WITH (parallel_workers = 1);
-SELECT gist_built(), gist_check('gist_once_p_excl') > 0 AS sound;
+SELECT gist_built(), sound('gist_once_p_excl') > 0 AS sound;
 \set VERBOSITY sqlstate
 INSERT INTO gist_once SELECT id, p FROM gist_once WHERE id = 9;
 ALTER TABLE gist_points ADD CONSTRAINT gist_points_twice EXCLUDE USING gist (p WITH ~=);
@@ -196,7 +195,7 @@ SELECT to_regclass('gist_points_twice');
 
 -- options
 CREATE INDEX gist_with ON gist_points USING gist (p) WITH (parallel_workers = 3, fillfactor = 70, buffering = auto);
-SELECT gist_built(), gist_check('gist_with') > 0 AS sound, reloptions FROM pg_class WHERE relname = 'gist_with';
+SELECT gist_built(), sound('gist_with') > 0 AS sound, reloptions FROM pg_class WHERE relname = 'gist_with';
 CREATE INDEX gist_with_0 ON gist_points USING gist (p) WITH (parallel_workers = 0);
 SELECT gist_built();
 CREATE INDEX gist_error ON gist_points USING gist (p) WITH (parallel_workers = 2000);
@@ -229,10 +228,10 @@ END $$;
 SELECT gist_left('CREATE INDEX gist_left ON gist_points USING gist (p) WITH (buffering = on)') AS buffering_on;
 DROP INDEX gist_left;
 SELECT gist_left('CREATE INDEX gist_left ON gist_points USING gist (circle(p, 1))') AS circle;
-SELECT gist_check('gist_left') > 0 AS sound;
+SELECT sound('gist_left') > 0 AS sound;
 DROP INDEX gist_left;
 SELECT gist_left('CREATE INDEX gist_left ON gist_points USING gist (p, (box(p, p)))') AS point_and_box;
-SELECT gist_check('gist_left') > 0 AS sound;
+SELECT sound('gist_left') > 0 AS sound;
 DROP INDEX gist_left;
 SET ptsort.enable = off;
 SELECT gist_left('CREATE INDEX gist_left ON gist_points USING gist (p)') AS disabled;
@@ -267,4 +266,3 @@ DROP TABLE gist_points, gist_windows, gist_small, gist_nan, gist_unlogged, gist_
 DROP MATERIALIZED VIEW gist_view;
 DROP TABLE gist_ways;
 DROP FUNCTION gist_answers, gist_same, gist_built, gist_left, gist_fails, gist_make_class;
-DROP EXTENSION gistcheck;

@@ -71,7 +71,7 @@ $node->safe_psql('owned', 'GRANT CREATE ON DATABASE owned TO guest');
 succeeds('guest', "CREATE EXTENSION ptsort SCHEMA shared; $who", "guest|1.2.0|$superuser|15",
 	'a user with the privilege may');
 succeeds('owner', 'SELECT count(*) FROM shared.ptsort_last_build()', '0', 'others may call it');
-foreach my $extension (qw(ptsort_test ptsort_example ptsort_am gistcheck sortbench))
+foreach my $extension (qw(ptsort_test ptsort_example ptsort_am sortbench))
 {
 	fails('owner', "CREATE EXTENSION $extension",
 		qr/ERROR:  42501: permission denied to create extension "$extension"\nHINT:  Must be superuser to create this extension\./,

@@ -16,9 +16,9 @@ use Test::More;
 # which must have no checksums.
 my $node = new_node('main', server_major() >= 18 ? (init => { extra => ['--no-data-checksums'] }) : (),
 	conf => "shared_preload_libraries = 'ptsort, ptsort_test'\nmax_prepared_transactions = 5\nautovacuum = off\n");
+create_sound($node);
 $node->safe_psql('postgres', q{
 CREATE EXTENSION ptsort_test;
-CREATE EXTENSION gistcheck;
 CREATE FUNCTION twice(a int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN 2 * a; END'});
 
 # Creates the table t with 5000 rows.
@@ -281,7 +281,7 @@ foreach my $kind ('', 'UNLOGGED')
 	my $sum = q{SELECT count(*), sum(hashtext(t::text)) FROM t WHERE p <@ box '(-10000,-10000,100000,100000)'};
 	my $rows = $node->safe_psql('postgres', "SET enable_indexscan = off; SET enable_bitmapscan = off; $sum");
 	is($node->safe_psql('postgres', "SET enable_seqscan = off; SET enable_bitmapscan = off; $sum"), $rows, "GiST, $kind table: the index has each row once");
-	$node->safe_psql('postgres', q{SELECT gist_check('t_i')});
+	$node->safe_psql('postgres', q{SELECT sound('t_i')});
 }
 
 # Other sessions see a validation, and can limit it: a replica that is not connected

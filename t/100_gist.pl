@@ -20,7 +20,7 @@ my $rows = $ENV{PTSORT_GIST_ROWS} || 40000;
 sub fill
 {
 	my ($node) = @_;
-	$node->safe_psql('postgres', 'CREATE EXTENSION gistcheck');
+	create_sound($node);
 	$node->safe_psql('postgres', $gist_functions);
 	$node->safe_psql('postgres', qq{
 SELECT setseed(0.7);
@@ -43,7 +43,7 @@ $node->safe_psql('postgres', 'SET ptsort.enable = off; CREATE INDEX servers ON t
 my $servers = $node->safe_psql('postgres', q{SELECT pages('servers')});
 my $expected = $node->safe_psql('postgres', q{SELECT answers('t', false)});
 is($node->safe_psql('postgres', q{SELECT answers('t', true)}), $expected, "the server's index");
-my $entries = $node->safe_psql('postgres', q{SELECT gist_check('servers', true)});
+my $entries = $node->safe_psql('postgres', q{SELECT sound('servers')});
 is($entries, $rows, "the server's index is sound");
 $node->safe_psql('postgres', 'DROP INDEX servers');
 
@@ -55,7 +55,7 @@ sub build
 	$table //= 't';
 	$server->safe_psql('postgres', "SET ptsort.parallel_workers = $workers; $settings CREATE INDEX ${table}_p ON $table USING gist (p)");
 	is_deeply([ builds_since($server, $end) ], [ "${table}_p: " . ($workers + 1) ], "$name: by ptsort");
-	is($server->safe_psql('postgres', "SELECT gist_check('${table}_p', true)"), $rows, "$name: sound");
+	is($server->safe_psql('postgres', "SELECT sound('${table}_p')"), $rows, "$name: sound");
 	is($server->safe_psql('postgres', "SELECT answers('$table', true)"), $expected, "$name: same answers");
 	is($server->safe_psql('postgres', "SELECT pages('${table}_p')"), $servers, "$name: the server's pages");
 }
@@ -98,7 +98,7 @@ build($node, 'before changes', 2, '');
 $node->safe_psql('postgres', $_) foreach map { "$_;" } grep { /\S/ } split /;/, $changes . ($changes =~ s/\bt\b/u/gr);
 foreach my $table ('t', 'u')
 {
-	is($node->safe_psql('postgres', "SELECT gist_check('${table}_p') = count(*) FROM $table"), 't', "$table: sound after changes");
+	is($node->safe_psql('postgres', "SELECT sound('${table}_p') = count(*) FROM $table"), 't', "$table: sound after changes");
 	is($node->safe_psql('postgres', "SELECT answers('$table', true)"),
 		$node->safe_psql('postgres', "SELECT answers('$table', false)"), "$table: right after changes");
 }
@@ -116,17 +116,17 @@ CREATE INDEX CONCURRENTLY t_id ON t USING gist (p) INCLUDE (id) WHERE id % 2 = 0
 VACUUM FULL t});
 is_deeply([ builds_since($node, $end) ], [ map { "$_: 4" } qw(t_p t_id t_p t_id) ], 'standby: by ptsort on the primary');
 $node->wait_for_catchup($standby);
-my $check = q{SELECT gist_check('t_p', true), gist_check('t_id', true), answers('t', true)};
+my $check = q{SELECT sound('t_p'), sound('t_id'), answers('t', true)};
 my $on_primary = $node->safe_psql('postgres', $check);
 is($standby->safe_psql('postgres', $check), $on_primary, 'standby: sound, and the same answers');
 $node->safe_psql('postgres', $changes =~ s/\d000000/3$&/gr =~ s/VACUUM.*;//r);
 $node->wait_for_catchup($standby);
-my $answers = q{SELECT gist_check('t_p') = count(*), answers('t', true) = answers('t', false) FROM t};
-is($standby->safe_psql('postgres', q{SELECT gist_check('t_p') > 0, answers('t', true) = answers('t', false)}), 't|t', 'standby: sound after changes');
+my $answers = q{SELECT sound('t_p') = count(*), answers('t', true) = answers('t', false) FROM t};
+is($standby->safe_psql('postgres', q{SELECT sound('t_p') > 0, answers('t', true) = answers('t', false)}), 't|t', 'standby: sound after changes');
 $standby->promote;
 is($standby->safe_psql('postgres', 'VACUUM (INDEX_CLEANUP on) t; INSERT INTO t SELECT id + 90000000, p FROM t WHERE id % 7 = 0; ' . $answers), 't|t',
 	'promoted standby: sound after changes');
-is($standby->safe_psql('postgres', q{REINDEX TABLE t; SELECT gist_check('t_p', true) = count(*) FROM t}), 't', 'promoted standby: a new build');
+is($standby->safe_psql('postgres', q{REINDEX TABLE t; SELECT sound('t_p') = count(*) FROM t}), 't', 'promoted standby: a new build');
 $standby->stop;
 command_ok([ 'pg_checksums', '--check', '-D', $standby->data_dir ], 'promoted standby: checksums');
 
@@ -136,7 +136,7 @@ $node->safe_psql('postgres', 'SET ptsort.parallel_workers = 3; REINDEX TABLE t')
 $node->stop('immediate');
 $node->start;
 is($node->safe_psql('postgres', $answers), 't|t', 'full WAL: sound after a crash');
-is($node->safe_psql('postgres', q{SELECT gist_check('u_p')}), 0, 'unlogged: empty after a crash');
+is($node->safe_psql('postgres', q{SELECT sound('u_p')}), 0, 'unlogged: empty after a crash');
 $node->stop;
 command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'checksums');
 

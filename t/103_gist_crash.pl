@@ -24,14 +24,14 @@ my $node = new_node(
 	init => { allows_streaming => 1, extra => ['--data-checksums'] },
 	conf => $conf);
 my $fill = $gist_functions . q{
-CREATE EXTENSION gistcheck;
 CREATE TABLE t AS SELECT i AS id, CASE WHEN i % 40 > 0 THEN point(hashint4(i) / 4e6, hashint4(-i) / 4e6 + 500) END AS p
 FROM generate_series(1, 20000) i;
 CREATE INDEX old ON t USING gist (p);
 VACUUM ANALYZE;
 };
+create_sound($node);
 $node->safe_psql('postgres', $fill);
-my $state = q{SELECT count(*), sum(hashint4(id)), answers('t', true), gist_check('old', true), to_regclass('new') IS NULL FROM t};
+my $state = q{SELECT count(*), sum(hashint4(id)), answers('t', true), sound('old'), to_regclass('new') IS NULL FROM t};
 my $before = $node->safe_psql('postgres', $state);
 my $create = 'CREATE INDEX new ON t USING gist (p) INCLUDE (id)';
 
@@ -48,7 +48,7 @@ sub crash
 	$server->start;
 	is($server->safe_psql('postgres', $state), $expected, "$name: nothing else was lost");
 	my $end = log_end($server);
-	is($server->safe_psql('postgres', "$create; REINDEX INDEX old; SELECT gist_check('new', true) = gist_check('old', true); DROP INDEX new"),
+	is($server->safe_psql('postgres', "$create; REINDEX INDEX old; SELECT sound('new') = sound('old'); DROP INDEX new"),
 		't', "$name: new builds");
 	is_deeply([ builds_since($server, $end) ], [ 'new: 3', 'old: 3' ], "$name: by ptsort");
 	check_nothing_left($server, $name);
@@ -79,14 +79,14 @@ foreach my $case ([ 'pagewrite: log', 2 ], [ 'pagewrite: written', 2 ], [ 'gistl
 	$copy->init_from_backup($node, $name, has_streaming => 1);
 	$copy->start;
 	$node->wait_for_catchup($copy);
-	my $check = q{SELECT gist_check('new', true), gist_check('old', true), answers('t', true)};
+	my $check = q{SELECT sound('new'), sound('old'), answers('t', true)};
 	is($copy->safe_psql('postgres', $check), $node->safe_psql('postgres', $check), "backup at '$point': the copy is sound");
 	$copy->promote;
 	is($copy->safe_psql('postgres', q{
 INSERT INTO t SELECT id + 100000, p + point(0.5, 0.5) FROM t;
 DELETE FROM t WHERE id % 3 = 0;
 VACUUM (INDEX_CLEANUP on) t;
-SELECT gist_check('new') = count(*), gist_check('old') = count(*), answers('t', true) = answers('t', false) FROM t}),
+SELECT sound('new') = count(*), sound('old') = count(*), answers('t', true) = answers('t', false) FROM t}),
 		't|t|t', "backup at '$point': sound after changes");
 	$copy->stop;
 	command_ok([ 'pg_checksums', '--check', '-D', $copy->data_dir ], "backup at '$point': checksums");
@@ -100,6 +100,7 @@ my $minimal = new_node(
 	'minimal',
 	init => { extra => ['--data-checksums'] },
 	conf => $conf . "wal_level = minimal\nmax_wal_senders = 0\nwal_skip_threshold = 0\n");
+create_sound($minimal);
 $minimal->safe_psql('postgres', $fill);
 crash($minimal, $_, 'leader', 'BEGIN; CREATE TABLE t2 AS SELECT * FROM t; CREATE INDEX new ON t2 USING gist (p); COMMIT', $before)
   foreach ('gistload: root', 'pagewrite: sync');
@@ -110,11 +111,11 @@ $minimal->stop('immediate');
 $build->{run}->finish;
 $minimal->start;
 is($minimal->safe_psql('postgres', q{
-SELECT gist_check('old');
+SELECT sound('old');
 INSERT INTO t SELECT i, point(i % 99, i % 77) FROM generate_series(1, 5000) i;
-SELECT gist_check('old');
+SELECT sound('old');
 REINDEX INDEX old;
-SELECT gist_check('old', true)}), "0\n5000\n5000", 'unlogged: empty after the crash, and a new build works');
+SELECT sound('old')}), "0\n5000\n5000", 'unlogged: empty after the crash, and a new build works');
 $minimal->stop;
 command_ok([ 'pg_checksums', '--check', '-D', $minimal->data_dir ], 'minimal: checksums');
 done_testing();

@@ -50,7 +50,6 @@ sub shortage_library
 # result of left_by_sort().
 my $prepare = q{
 CREATE EXTENSION ptsort_test;
-CREATE EXTENSION gistcheck;
 CREATE EXTENSION pg_buffercache;
 CREATE TABLESPACE space LOCATION '';
 CREATE TABLE t (id int, word text COLLATE "en_US.utf8");
@@ -79,25 +78,25 @@ CREATE FUNCTION sound(name text) RETURNS text LANGUAGE plpgsql
 	SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
 	index oid := to_regclass(name);
-	heap regclass;
+	tbl regclass;
 	method name;
+	problem text;
 BEGIN
 	IF index IS NULL THEN
 		RETURN 'none';
 	END IF;
-	SELECT indrelid INTO heap FROM pg_index WHERE indexrelid = index AND indisvalid;
+	SELECT indrelid INTO tbl FROM pg_index WHERE indexrelid = index AND indisvalid;
 	IF NOT FOUND THEN
 		RETURN 'invalid';
 	END IF;
 	SELECT amname INTO method FROM pg_class JOIN pg_am a ON relam = a.oid WHERE pg_class.oid = index;
-	IF method = 'gist' THEN
-		PERFORM gist_check(index, tight => true);
-	ELSIF method = 'gin' THEN
-		PERFORM gin_check(index, tight => true, heap => true);
-	ELSE
+	IF method = 'btree' THEN
 		PERFORM bt_index_parent_check(index, true, true);
 	END IF;
-	RETURN CASE WHEN same_as_before(heap) THEN 'sound' ELSE 'damaged' END;
+	FOR problem IN SELECT details FROM ptsort_check(index, heap => true, workers => 0) WHERE problems > 0 LOOP
+		RETURN problem;
+	END LOOP;
+	RETURN CASE WHEN same_as_before(tbl) THEN 'sound' ELSE 'damaged' END;
 END $$;
 
 CREATE FUNCTION cluster_it(name text, linked bool) RETURNS void LANGUAGE plpgsql AS $$

@@ -6,12 +6,13 @@ package Ptsort;
 use strict;
 use warnings;
 use Exporter 'import';
+use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(server_major new_node builds_in builds_since log_end start_psql start_pgbench stop_pgbench
+our @EXPORT = qw(server_major new_node create_sound builds_in builds_since log_end start_psql start_pgbench stop_pgbench
   wait_for_point pause_points end_session try_sql error_of dsm_segments wait_until_back
   check_nothing_left);
 
@@ -55,6 +56,15 @@ fsync = off
 	$node->safe_psql('postgres',
 		'CREATE EXTENSION amcheck; CREATE EXTENSION ptsort');
 	return $node;
+}
+
+# Creates the SQL function sound(index), which raises an error if ptsort_check()
+# finds a problem, and returns the number of entries.
+sub create_sound
+{
+	my ($node) = @_;
+	$node->safe_psql('postgres', "\\i $FindBin::RealBin/../sql/include/sound.sql");
+	return;
 }
 
 # Returns the current length of the log, for builds_since().

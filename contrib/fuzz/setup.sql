@@ -10,7 +10,6 @@ CREATE EXTENSION hstore;
 CREATE EXTENSION ltree;
 CREATE EXTENSION btree_gin;
 CREATE EXTENSION pg_trgm;
-CREATE EXTENSION gistcheck;
 -- its operators would hide those of arrays
 CREATE SCHEMA fz_ints;
 CREATE EXTENSION intarray SCHEMA fz_ints;

@@ -137,15 +137,16 @@ static OffsetNumber
 find_outside(CheckIndex *self, IndexTuple downlink, const CheckPage *page)
 {
 	GISTSTATE  *gist = checkgist_state(self);
-	IndexTuple	tuples[MaxIndexTuplesPerPage];
+	IndexTuple	tuples[1 + MaxIndexTuplesPerPage];
 	IndexTuple	all;
-	int			n = 0;
+	int			n = 1;
 
 	for (int i = page->first; i <= page->last; i++)
 		if (page->tuples[i] != NULL)
 			tuples[n++] = page->tuples[i];
-	if (n == 0)
+	if (n == 1)
 		return 0;
+	tuples[0] = downlink;
 	self->catching = self->trusted;
 	all = gistunion(self->index, tuples, n, gist);
 	self->catching = false;
