@@ -161,7 +161,7 @@ check_data(const PageScan *scan)
 			checkpage_bad(scan, 0, "the lists do not fit their page");
 	}
 	if (n * (page->is_leaf ? sizeof(ItemPointerData) : sizeof(PostingItem)) >
-		GinDataPageMaxDataSize ||
+		GinDataPageMaxDataSize || (!page->is_leaf && n == 0) ||
 		(!page->is_leaf && lower != SizeOfPageHeaderData &&
 		 page->page + lower != at + n * sizeof(PostingItem)))
 		return checkpage_bad(scan, 0, "the number of items is impossible");

@@ -102,7 +102,7 @@ count_segment(GinTids *list, const GinPostingList *segment)
 	uint64		sum = word >> 16 << OFFSET_BITS | (word & mask);
 	int			n = 1;
 
-	if (list->n > 0 && word <= list->last)
+	if ((OffsetNumber) word == 0 || (list->n > 0 && word <= list->last))
 		return false;
 	while (byte != NULL && end - byte >= sizeof(uint64))
 		byte = sum_numbers(byte, &sum, &n);
