@@ -35,7 +35,7 @@ my %gist = (
 %gist = (
 	%gist,
 	numbers => [ 'key int', 'hashint4(i) % 10000', 2500, '(key)' ],
-	texts => [ 'key text COLLATE "C"', q{repeat(chr(97 + i % 26), 400) || lpad(i::text, 8, '0')}, 1500, '(key)' ]) if $has_btree_gist;
+	texts => [ 'key text COLLATE "C"', q{repeat(chr(97 + i % 26), 400) || lpad(i::text, 8, '0')}, 1500, '(key) WITH (fillfactor = 50)' ]) if $has_btree_gist;
 
 # Tables with GIN indexes
 my %gin = (

@@ -320,7 +320,7 @@ sub posting_leaf_faults
 		$fault->('number without an end', 'bad_pages out_of_order', on('leaf', sub { substr($_[0], 0, 40) . "\xff" x 8 . substr($_[0], 48) })),
 		$fault->('lower beyond the page', 'bad_pages', on('leaf', sub { set_field($_[0], $at{lower}, 'S', 8190) })),
 		$fault->('last bytes lost', $problems, on('leaf', sub { set_field($_[0], $at{lower}, 'S', field($_[0], $at{lower}, 'S') - 2) }), 1),
-		$fault->('row numbers of a segment changed', 'bad_pages out_of_order entries_without_row', on('leaf', sub { set_field($_[0], 40, 'C', 2) }), 1),
+		$fault->('row numbers of a segment changed', 'bad_pages out_of_order entries_without_row rows_without_entry', on('leaf', sub { set_field($_[0], 40, 'C', 2) }), 1),
 		$fault->('first segment lost', 'rows_without_entry', on('leaf', sub {
 			my ($page) = @_;
 			my ($from, $end) = ($next->($page), field($page, $at{lower}, 'S'));

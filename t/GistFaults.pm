@@ -44,9 +44,15 @@ sub gist_tree
 
 	unshift @levels, [ map { children($pages[$_]) } @{ $levels[0] } ]
 	  until gist_special($pages[ $levels[0][0] ], 'flags') & $flag{leaf};
-	my $parent = $levels[1][ @{ $levels[1] } / 2 ];
+	# faults may add an item to the leaf and to its parent
+	my $has_room = sub { field($pages[ $_[0] ], $at{upper}, 'S') - field($pages[ $_[0] ], $at{lower}, 'S') > 1000 };
+	my @parents = grep { $has_room->($_) } @{ $levels[1] };
+	my $parent = $parents[ @parents / 2 ];
 	my %tree = (index => $index, pages => \@pages, levels => \@levels, root => 0, parent => $parent);
-	my @slots = grep { items($pages[ downlink(item($pages[$parent], $_)) ]) > 4 } 1 .. items($pages[$parent]) - 1;
+	my @slots = grep {
+		my $leaf = downlink(item($pages[$parent], $_));
+		items($pages[$leaf]) > 4 && $has_room->($leaf)
+	} 1 .. items($pages[$parent]) - 1;
 	$tree{slot} = $slots[ @slots / 2 ];
 	($tree{leaf}, $tree{right}) = map { downlink(item($pages[$parent], $_)) } $tree{slot}, $tree{slot} + 1;
 	$tree{n} = int(items($pages[ $tree{leaf} ]) / 2);
