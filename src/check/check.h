@@ -188,6 +188,9 @@ typedef struct CheckMethod
 	/* Check the copy self->here, whose tuples are known. */
 	void		(*page) (CheckIndex *self);
 
+	/* The child of a downlink, or InvalidBlockNumber if it is damaged */
+	BlockNumber (*child) (const CheckPage *page, OffsetNumber offset);
+
 	/* In the leader, after all processes: look again at what seems wrong. */
 	void		(*end) (CheckIndex *self);
 
@@ -379,6 +382,14 @@ checkpage_has_tid(IndexTuple tuple, uint64 tid)
  * the result is certain, and reports what is wrong: a test returns false, and
  * what it found.  If 'what' is NULL, nothing is wrong.  checkcompare_broken
  * fills in a fault in a link of self->here, and returns false.
+ *
+ * checkcompare_follow reads a page to which self->here links into self->there,
+ * without its tuples.  It returns false if no page can be there, or, with
+ * fault->what NULL, if the page is not readable, which the participant that
+ * checks it reports.  If 'ahead' is true, the copy may be older than self->here.
+ * checkcompare_level compares the height of self->there above the leaves with
+ * *height, or sets this if it is negative.  It is for methods whose pages do not
+ * know their level (CheckMethod.child).
  */
 typedef struct LinkFault
 {
@@ -392,6 +403,11 @@ typedef struct LinkFault
 typedef bool (*LinkTest) (CheckIndex *self, LinkFault *fault);
 
 extern void checkcompare_pages(CheckIndex *self, LinkTest test);
+extern bool checkcompare_follow(CheckIndex *self, BlockNumber block,
+								OffsetNumber offset, bool ahead,
+								LinkFault *fault);
+extern bool checkcompare_level(CheckIndex *self, OffsetNumber offset,
+							   int *height, LinkFault *fault);
 extern bool checkcompare_broken(CheckIndex *self, LinkFault *fault,
 								OffsetNumber offset, BlockNumber other,
 								const char *what);

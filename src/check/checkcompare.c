@@ -61,3 +61,48 @@ checkcompare_pages(CheckIndex *self, LinkTest test)
 		check_found(self, fault.kind, fault.block, fault.offset,
 					"%s (block %u)", fault.what, fault.other);
 }
+
+bool
+checkcompare_follow(CheckIndex *self, BlockNumber block, OffsetNumber offset,
+					bool ahead, LinkFault *fault)
+{
+	CheckPage  *there = self->there;
+
+	fault->what = NULL;
+	if (!checkread_has_block(self, block))
+		return checkcompare_broken(self, fault, offset, block,
+								   "a link points to no page of the index");
+	if ((ahead ? checkread_next(self, block, there) :
+		 checkread_page(self, block, there)) != NULL)
+		return false;
+	if (!PageIsNew((Page) there->page))
+		return true;
+	(void) checkcompare_broken(self, fault, 0, InvalidBlockNumber,
+							   "the page is empty, but a link points to it");
+	fault->kind = CHECK_BAD_PAGE;
+	fault->block = block;
+	return false;
+}
+
+bool
+checkcompare_level(CheckIndex *self, OffsetNumber offset, int *height,
+				   LinkFault *fault)
+{
+	const CheckPage *page = self->there;
+	int			level = 0;
+
+	/* damaged links may form a circle */
+	for (; !page->is_leaf && level < CHECK_MAX_LEVELS; level++)
+	{
+		if (checkread_page(self, self->method->child(page, page->first),
+						   self->again) != NULL ||
+			!self->method->tuples(self, self->again, FirstOffsetNumber, true))
+			return true;		/* not known */
+		page = self->again;
+	}
+	if (*height < 0)
+		*height = level;
+	return (level == *height && page->is_leaf) ||
+		checkcompare_broken(self, fault, offset, self->there->block,
+							"a link points to a page of another level");
+}

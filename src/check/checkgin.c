@@ -464,6 +464,7 @@ const CheckMethod check_gin = {
 	.begin_pages = begin_pages,
 	.tuples = checkgin_tuples,
 	.page = check_page,
+	.child = checkgin_child,
 	.end = checkginrows_end,
 	.many = true,
 	.put_row = checkginrows_put_row,

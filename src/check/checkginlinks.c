@@ -95,22 +95,9 @@ follow(CheckIndex *self, BlockNumber block, bool data, OffsetNumber offset,
 	GinCheck   *check = self->state;
 	CheckPage  *there = self->there;
 
-	fault->what = NULL;
-	if (!checkread_has_block(self, block))
-		return checkcompare_broken(self, fault, offset, block,
-								   "a link points to no page of the index");
 	/* a page that was read ahead may be too old to confirm a fault */
-	if ((check->looks > 1 ? checkread_page(self, block, there) :
-		 checkread_next(self, block, there)) != NULL)
+	if (!checkcompare_follow(self, block, offset, check->looks <= 1, fault))
 		return false;
-	if (PageIsNew((Page) there->page))
-	{
-		(void) checkcompare_broken(self, fault, 0, InvalidBlockNumber,
-								   "the page is empty, but a link points to it");
-		fault->kind = CHECK_BAD_PAGE;
-		fault->block = block;
-		return false;
-	}
 	if (block == GIN_METAPAGE_BLKNO || checkgin_has_flag(there, GIN_DELETED))
 		return checkcompare_broken(self, fault, offset, block,
 								   "a link points to a page that is not in the tree");
@@ -158,42 +145,6 @@ test_right(CheckIndex *self, LinkFault *fault)
 	return compare_places(self, &last, &first) < 0 ||
 		out_of_order(self, fault, here->last, right,
 					 "the last key does not precede the right sibling's");
-}
-
-/*
- * Returns the number of levels below a page, CHECK_MAX_LEVELS if its links form
- * a circle, or -1 if it is not known.
- */
-static int
-height(CheckIndex *self, BlockNumber block)
-{
-	CheckPage  *page = self->again;
-
-	for (int level = 0; level < CHECK_MAX_LEVELS; level++)
-	{
-		if (checkread_page(self, block, page) != NULL ||
-			!checkgin_tuples(self, page, GIN_ENDS, true))
-			return -1;
-		if (page->is_leaf)
-			return level;
-		block = checkgin_child(page, page->first);
-	}
-	return CHECK_MAX_LEVELS;
-}
-
-/* True if all children have the height of the first one. */
-static bool
-test_height(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
-{
-	GinCheck   *check = self->state;
-	int			level = self->there->is_leaf ? 0 :
-		height(self, self->there->block);
-
-	if (check->height < 0)
-		check->height = level;
-	return level < 0 || (level < CHECK_MAX_LEVELS && level == check->height) ||
-		checkcompare_broken(self, fault, offset, self->there->block,
-							"a link points to a page of another level");
 }
 
 /* Returns the first child of the right sibling, or InvalidBlockNumber. */
@@ -270,7 +221,8 @@ test_child(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 		return true;
 	if (!follow(self, child, is_data(here), offset, fault))
 		return fault->what == NULL;
-	if (!test_height(self, offset, fault))
+	if (!checkcompare_level(self, offset, &((GinCheck *) self->state)->height,
+							fault))
 		return false;
 	if (offset > here->first &&
 		find_place(self, here, offset - 1, &before) &&

@@ -161,28 +161,12 @@ find_outside(CheckIndex *self, IndexTuple downlink, const CheckPage *page)
 	return 0;
 }
 
-/*
- * Returns the height above the leaves of the page self->there, or -1 if that is
- * not known.
- */
-static int
-find_height(CheckIndex *self)
+/* CheckMethod.child */
+static BlockNumber
+get_child(const CheckPage *page, OffsetNumber offset)
 {
-	const CheckPage *page = self->there;
-
-	for (int height = 0; height < CHECK_MAX_LEVELS; height++)
-	{
-		if (page->is_leaf)
-			return height;
-		if (page->last == 0 || page->tuples[FirstOffsetNumber] == NULL ||
-			checkread_page(self,
-						   checkgist_child(page->tuples[FirstOffsetNumber]),
-						   self->again) != NULL ||
-			!find_tuples(self, self->again, MaxIndexTuplesPerPage, true))
-			break;
-		page = self->again;
-	}
-	return -1;
+	return page->tuples[offset] == NULL ? InvalidBlockNumber :
+		checkgist_child(page->tuples[offset]);
 }
 
 /* Compare self->here with self->there, the child of a downlink. */
@@ -192,25 +176,18 @@ test_child(CheckIndex *self, OffsetNumber offset, int *height,
 {
 	CheckPage  *there = self->there;
 	Page		copy = (Page) there->page;
-	int			its_height;
 
-	fault->what = NULL;
-	if (PageIsNew(copy) || (checkpage_has_header(self, there) &&
-							GistPageIsDeleted(copy)))
+	if (checkpage_has_header(self, there) && GistPageIsDeleted(copy))
 		return checkcompare_broken(self, fault, offset, there->block,
-								   "a downlink points to a page that is not in the tree");
+								   "a link points to a page that is not in the tree");
 	if (!find_tuples(self, there, MaxIndexTuplesPerPage, true))
 		return true;			/* who reads the page reports it */
 	if (!GistFollowRight(copy) &&
 		GistPageGetNSN(copy) > PageGetLSN((Page) self->here->page))
 		return checkcompare_broken(self, fault, offset, there->block,
 								   "the child's NSN is later than the page's LSN");
-	its_height = find_height(self);
-	if (*height < 0)
-		*height = its_height;
-	if (its_height >= 0 && its_height != *height)
-		return checkcompare_broken(self, fault, offset, there->block,
-								   "a downlink points to a page of another level");
+	if (!checkcompare_level(self, offset, height, fault))
+		return false;
 	if (find_outside(self, self->here->tuples[offset], there) == 0)
 		return true;
 	(void) checkcompare_broken(self, fault, offset, there->block,
@@ -228,17 +205,12 @@ test_children(CheckIndex *self, LinkFault *fault)
 
 	for (int i = here->first; i <= here->last; i++)
 	{
-		BlockNumber block;
-
 		CHECK_FOR_INTERRUPTS();
 		if (here->tuples[i] == NULL)
 			continue;
-		block = checkgist_child(here->tuples[i]);
-		if (!checkread_has_block(self, block))
-			return checkcompare_broken(self, fault, i, block,
-									   "a downlink points to no page of the index");
-		if (checkread_page(self, block, self->there) == NULL &&
-			!test_child(self, i, &height, fault))
+		if (checkcompare_follow(self, checkgist_child(here->tuples[i]), i,
+								false, fault) ?
+			!test_child(self, i, &height, fault) : fault->what != NULL)
 			return false;
 	}
 	return true;
@@ -324,6 +296,7 @@ const CheckMethod check_gist = {
 	.begin_pages = begin_pages,
 	.tuples = find_tuples,
 	.page = check_page,
+	.child = get_child,
 	.end = end,
 	.put_row = put_row,
 	.form = form,

@@ -34,20 +34,10 @@ follow(CheckIndex *self, BlockNumber block, uint32 level, OffsetNumber offset,
 	CheckPage  *there = self->there;
 	BTPageOpaque opaque = checkpage_opaque(there);
 
-	fault->what = NULL;
-	if (block == P_NONE || !checkread_has_block(self, block))
-		return checkcompare_broken(self, fault, offset, block,
-								   "a link points to no page of the index");
-	if (checkread_page(self, block, there) != NULL)
+	if (block == P_NONE)
+		block = InvalidBlockNumber;
+	if (!checkcompare_follow(self, block, offset, false, fault))
 		return false;
-	if (PageIsNew((Page) there->page))
-	{
-		(void) checkcompare_broken(self, fault, 0, InvalidBlockNumber,
-								   "the page is empty, but a link points to it");
-		fault->kind = CHECK_BAD_PAGE;
-		fault->block = block;
-		return false;
-	}
 	(void) checkbtree_tuples(self, there, ENDS, true);
 	if (P_ISDELETED(opaque) || P_ISMETA(opaque))
 		return checkcompare_broken(self, fault, offset, block,
