@@ -87,7 +87,7 @@ sub run_script
 		($lines, $since) = ($now, time) if $now > $lines;
 		next if time < $since + ($limits[$lines] // 60) + 10;
 		kill 'ABRT', split /\n/, $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity
-			WHERE application_name = 'psql' AND state = 'active' AND pid <> pg_backend_pid()});
+			WHERE backend_type = 'client backend' AND state = 'active' AND pid <> pg_backend_pid()});
 		$since = time;
 	}
 	$psql->finish;
