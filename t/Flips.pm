@@ -6,6 +6,7 @@ package Flips;
 use strict;
 use warnings;
 use Exporter 'import';
+use IPC::Run;
 use IndexPages;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -68,6 +69,31 @@ sub statements
 	  write_page($index, $block, $page);
 }
 
+# Runs a script in psql.  $limits has the most seconds until each line of its output;
+# after that, the function ends the server process, as the server has loops without an
+# end that cannot be interrupted: that is a crash, too.
+sub run_script
+{
+	my ($node, $file, @limits) = @_;
+	my ($out, $err) = ('', '');
+	my $psql = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-f', $file ], '>', \$out, '2>', \$err);
+	my ($lines, $since) = (0, time);
+
+	while ($psql->pumpable)
+	{
+		$psql->pump_nb;
+		usleep(10_000);
+		my $now = $out =~ tr/\n//;
+		($lines, $since) = ($now, time) if $now > $lines;
+		next if time < $since + ($limits[$lines] // 60) + 10;
+		kill 'ABRT', split /\n/, $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity
+			WHERE backend_type = 'client backend' AND state = 'active' AND pid <> pg_backend_pid()});
+		$since = time;
+	}
+	$psql->finish;
+	return ($out, $err);
+}
+
 # Runs flips until a crash, and stores their verdicts.  Returns the number of
 # flips, and the name of the verdict that crashed.
 sub run_series
@@ -75,7 +101,7 @@ sub run_series
 	my ($node, $questions, @list) = @_;
 	my $file = $node->basedir . '/flips.sql';
 	append_to_file($file, join '', map { statements($_, $questions) } @list);
-	my ($out, $err) = run_command([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-f', $file ]);
+	my ($out, $err) = run_script($node, $file, map { map { $_->[2] } $questions->($_) } @list);
 	unlink $file;
 	my @lines = split /\n/, $out;
 	foreach my $n (1 .. @list)
