@@ -77,7 +77,7 @@ sub gist_page_faults
 		bad_page('no GiST page', sub { set_gist_special($_[0], id => 0) }),
 		bad_page('unknown flag', sub { set_gist_special($_[0], flags => gist_special($_[0], 'flags') | 32) }),
 		{ name => 'reserved bit of a tuple', found => 'bad_pages', change => on_entry(sub { set_field($_[0], 6, 'S', field($_[0], 6, 'S') | 0x2000) }) },
-		{ name => 'leaf of zeroes', found => 'broken_links', change => on('leaf', sub { "\0" x 8192 }) },
+		{ name => 'leaf of zeroes', found => 'bad_pages broken_links', change => on('leaf', sub { "\0" x 8192 }) },
 		{ name => 'root of zeroes', found => 'bad_pages', change => on('root', sub { "\0" x 8192 }) },
 		{ name => 'copy of another leaf', found => 'out_of_order', change => on('leaf', sub { $_[1]{pages}[ $_[1]{far} ] }) },
 		{

@@ -28,8 +28,7 @@ typedef struct GinKey
 
 /*
  * GinTids: a list's TIDs as words (pt_tid_word).  A byte holds one at most.  If
- * 'counts' is set before it is read, only 'n' and 'last' are known, and a TID
- * that no row can have is no fault.
+ * 'counts' is set before it is read, only 'n' and 'last' are known.
  */
 typedef struct GinTids
 {

@@ -96,6 +96,30 @@ sum_numbers(const unsigned char *byte, uint64 *sum, int *n)
 	return byte + used / BITS_PER_BYTE;
 }
 
+/*
+ * Add numbers of at most 8 bytes, the last of which ends at 'end', one after the
+ * other.  Returns false if a number is 0, or if it leads to an impossible TID.
+ */
+static bool
+add_numbers(const GinCheck *check, const unsigned char *byte,
+			const unsigned char *end, uint64 *tid, int *n)
+{
+	for (; byte < end; (*n)++)
+	{
+		uint64		before = *tid;
+
+		for (int shift = 0;; shift += BYTE_BITS)
+		{
+			*tid += (uint64) (*byte & PG_INT8_MAX) << shift;
+			if (*byte++ <= PG_INT8_MAX)
+				break;
+		}
+		if (*tid == before || !is_possible(check, *tid & GIN_MOST_OFFSET))
+			return false;
+	}
+	return true;
+}
+
 /* Count a segment's TIDs.  Returns false if add_segment() must look at it. */
 static bool
 count_segment(const GinCheck *check, GinTids *list,
@@ -103,28 +127,35 @@ count_segment(const GinCheck *check, GinTids *list,
 {
 	const unsigned char *byte = segment->bytes;
 	const unsigned char *end = byte + segment->nbytes;
-	const uint64 mask = GIN_MOST_OFFSET;
 	uint64		word = pt_tid_word(&segment->first);
-	uint64		sum = word >> 16 << GIN_OFFSET_BITS | (word & mask);
+	uint64		tid = word >> 16 << GIN_OFFSET_BITS | (word & GIN_MOST_OFFSET);
 	int			n = 1;
 
 	if (!is_possible(check, word) || (list->n > 0 && word <= list->last))
 		return false;
-	while (byte != NULL && end - byte >= sizeof(uint64))
-		byte = sum_numbers(byte, &sum, &n);
-	if (byte != NULL && byte < end)
+	while (end - byte >= sizeof(uint64))
 	{
-		unsigned char rest[sizeof(uint64)];
+		const unsigned char *start = byte;
+		uint64		before = tid;
+		int			n_before = n;
 
-		/* numbers that are 1 fill the word */
-		memset(rest, 1, sizeof(rest));
-		memcpy(rest, byte, end - byte);
-		n -= sizeof(rest) - (end - byte);
-		sum -= sizeof(rest) - (end - byte);
-		byte = end[-1] > PG_INT8_MAX ? NULL : sum_numbers(rest, &sum, &n);
+		byte = sum_numbers(byte, &tid, &n);
+		if (byte == NULL)
+			return false;
+		/* of the TIDs of one block, the last is the greatest */
+		if ((before ^ tid) >> GIN_OFFSET_BITS == 0 &&
+			is_possible(check, tid & GIN_MOST_OFFSET))
+			continue;
+		tid = before;
+		n = n_before;
+		if (!add_numbers(check, start, byte, &tid, &n))
+			return false;
 	}
-	word = sum >> GIN_OFFSET_BITS << 16 | (sum & mask);
-	if (byte == NULL || sum >> NUMBER_BITS != 0 || !is_possible(check, word))
+	if (byte < end && (end[-1] > PG_INT8_MAX ||
+					   !add_numbers(check, byte, end, &tid, &n)))
+		return false;
+	word = tid >> GIN_OFFSET_BITS << 16 | (tid & GIN_MOST_OFFSET);
+	if (tid >> NUMBER_BITS != 0 || !is_possible(check, word))
 		return false;
 	list->n += n;
 	list->last = word;
