@@ -306,7 +306,8 @@ extern void checkread_end(CheckIndex *self);
  * page whose tuples a CheckMethod.tuples looks for.  checkpage_bad reports
  * damage, unless the scan is quiet, and returns false.  checkpage_item returns
  * the tuple of a line pointer, or NULL if the line pointer is damaged.
- * checkpage_overlap reports if tuples of the page share bytes.
+ * checkpage_overlap reports tuples of the page that begin where another begins,
+ * or that have no room beside the others.
  *
  * checkpage_values finds the values of a tuple's first 'n' columns, which must
  * end before 'end'.  It stores the first 'nvalues' of them, and returns where
@@ -386,10 +387,10 @@ checkpage_has_tid(IndexTuple tuple, uint64 tid)
  * checkcompare_follow reads a page to which self->here links into self->there,
  * without its tuples.  It returns false if no page can be there, or, with
  * fault->what NULL, if the page is not readable, which the participant that
- * checks it reports.  If 'ahead' is true, the copy may be older than self->here.
- * checkcompare_level compares the height of self->there above the leaves with
- * *height, or sets this if it is negative.  It is for methods whose pages do not
- * know their level (CheckMethod.child).
+ * checks it reports.  If 'ahead' is true, the copy may be older than
+ * self->here.  checkcompare_level compares the height of self->there above the
+ * leaves with *height, or sets this if it is negative.  It is for methods whose
+ * pages do not know their level (CheckMethod.child).
  */
 typedef struct LinkFault
 {

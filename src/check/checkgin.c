@@ -93,31 +93,18 @@ check_shape(const PageScan *scan, OffsetNumber offset, IndexTuple tuple)
 		IndexTupleSize(tuple);
 }
 
-/*
- * Check a tuple, and add it to the page's tuples if it is sound.  'taken' has
- * the places in the page that belong to tuples.
- */
+/* Check a tuple, and add it to the page's tuples if it is sound. */
 static void
-check_tuple(const PageScan *scan, OffsetNumber offset, bool *taken)
+check_tuple(const PageScan *scan, OffsetNumber offset)
 {
 	CheckPage  *page = scan->page;
 	IndexTuple	tuple = checkpage_item(scan, offset);
 	Size		end = tuple == NULL ? 0 : check_shape(scan, offset, tuple);
-	bool	   *at = taken + ((char *) tuple - page->page) / MAXIMUM_ALIGNOF;
+	int			column = end == 0 ? 0 : check_key(scan, offset, tuple, end);
 
-	page->tuples[offset] = NULL;
-	if (end == 0)
-		return;
-	page->nkeys[offset] = check_key(scan, offset, tuple, end);
-	if (page->nkeys[offset] == 0)
-		return;
-	page->tuples[offset] = tuple;
-	for (Size i = 0; i < IndexTupleSize(tuple); i += MAXIMUM_ALIGNOF)
-	{
-		if (*at)
-			(void) checkpage_bad(scan, offset, "the tuple overlaps another one");
-		*at++ = true;
-	}
+	page->nkeys[offset] = column;
+	if (column > 0)
+		page->tuples[offset] = tuple;
 }
 
 static bool
@@ -126,7 +113,6 @@ check_entries(const PageScan *scan, int most)
 	CheckPage  *page = scan->page;
 	unsigned	lower = ((PageHeader) page->page)->pd_lower;
 	OffsetNumber n = PageGetMaxOffsetNumber((Page) page->page);
-	bool		taken[BLCKSZ / MAXIMUM_ALIGNOF] = {false};
 
 	if (n > MaxIndexTuplesPerPage ||
 		(lower - SizeOfPageHeaderData) % sizeof(ItemIdData) != 0 ||
@@ -134,12 +120,13 @@ check_entries(const PageScan *scan, int most)
 		 (page->block != GIN_ROOT_BLKNO || !page->is_leaf)))
 		return checkpage_bad(scan, 0, "the number of tuples is impossible");
 	page->last = n;
-	for (int i = 1; i <= n; i++)
-	{
-		page->tuples[i] = NULL;
-		if (i <= most || i == n)
-			check_tuple(scan, i, taken);
-	}
+	memset(page->tuples, 0, (n + 1) * sizeof(IndexTuple));
+	for (int i = 1; i <= Min(n, most); i++)
+		check_tuple(scan, i);
+	if (most < n)
+		check_tuple(scan, n);
+	else
+		checkpage_overlap(scan);
 	return true;
 }
 

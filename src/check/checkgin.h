@@ -159,9 +159,9 @@ extern void checkginlinks_page(CheckIndex *self);
 
 /*
  * checkginrows.c: checkginrows_visit calls a step for the lists of self->here,
- * a leaf or a page of the pending list, also for those in posting trees if
- * 'with_trees' is true.  checkginrows_put_list is a step that puts the entries
- * into self->sort.  The others are members of CheckMethod.
+ * a leaf or a page of the pending list; if 'with_trees' is true, also for those
+ * in posting trees, and with their keys.  checkginrows_put_list is a step that
+ * puts the entries into self->sort.  The others are members of CheckMethod.
  */
 extern void checkginrows_begin(CheckIndex *self);
 extern void checkginrows_visit(CheckIndex *self, bool with_trees,

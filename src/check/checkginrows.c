@@ -166,7 +166,8 @@ checkginrows_visit(CheckIndex *self, bool with_trees, GinListStep step)
 
 		if (tuple == NULL)
 			continue;
-		entry.key = checkgin_key(self, page, i);
+		if (with_trees)
+			entry.key = checkgin_key(self, page, i);
 		if (!checkgin_is_tree(page, i))
 		{
 			checkgin_entry_tids(self, page, tuple, list);

@@ -97,8 +97,8 @@ sum_numbers(const unsigned char *byte, uint64 *sum, int *n)
 }
 
 /*
- * Add numbers of at most 8 bytes, the last of which ends at 'end', one after the
- * other.  Returns false if a number is 0, or if it leads to an impossible TID.
+ * Add numbers of at most 8 bytes, the last of which ends at 'end', one after
+ * the other.  Returns false if a number is 0, or leads to an impossible TID.
  */
 static bool
 add_numbers(const GinCheck *check, const unsigned char *byte,

@@ -62,25 +62,22 @@ checkpage_overlap(const PageScan *scan)
 {
 	CheckPage  *page = scan->page;
 	bool		taken[BLCKSZ / MAXIMUM_ALIGNOF] = {false};
+	Size		size = 0;
 
 	for (int i = FirstOffsetNumber; i <= page->last; i++)
 	{
-		ItemId		item = PageGetItemId((Page) page->page, i);
-		int			at = ItemIdGetOffset(item) / MAXIMUM_ALIGNOF;
-		int			end = at + ItemIdGetLength(item) / MAXIMUM_ALIGNOF;
+		bool	   *at;
 
 		if (page->tuples[i] == NULL)
 			continue;
-		for (; at < end; at++)
+		at = &taken[((char *) page->tuples[i] - page->page) / MAXIMUM_ALIGNOF];
+		size += IndexTupleSize(page->tuples[i]);
+		if (*at || size > scan->special - scan->upper)
 		{
-			if (taken[at])
-			{
-				(void) checkpage_bad(scan, i, "the tuple overlaps another one");
-				page->tuples[i] = NULL;
-				break;
-			}
-			taken[at] = true;
+			(void) checkpage_bad(scan, i, "the tuple overlaps another one");
+			page->tuples[i] = NULL;
 		}
+		*at = true;
 	}
 }
 
