@@ -3,8 +3,9 @@
 # core-suites.sh MAJOR - run the server's own regression and isolation tests,
 # and those of its modules with GiST or GIN classes, with ptsort, on the server that
 # server.sh builds.  In a first run ptsort builds the indexes of all tables, with
-# forced workers.  In a second run ptsort also does the sorts of all queries.  The
-# last line is "N passed, N failed".
+# forced workers.  In a second run ptsort also does the sorts of all queries.  After
+# each suite ptsort checks all indexes of its database.  The last line is
+# "N passed, N failed".
 #
 # A test fails if its output differs from the server's expected output, unless
 # contrib/dev/core-differences lists the difference.  In the second run the order
@@ -179,6 +180,23 @@ judge_suite()
 		"with the server; these differ: ${bad[*]:-none}"
 }
 
+# check_indexes SUITE DATABASE: count one test, which checks all indexes of the
+# database that the suite left behind.  It fails if one has a problem that
+# core-differences does not list.
+check_indexes()
+{
+	local found=$work/diffs/$1/check_indexes.diff
+	as_user "$bindir/psql" -XqAtd "$2" -c "CREATE SCHEMA ptsort_suites" \
+		-c "CREATE EXTENSION ptsort SCHEMA ptsort_suites" \
+		-c "SELECT index, problems, details
+			FROM ptsort_suites.ptsort_check_all(heap => true)
+			WHERE index IS NOT NULL AND problems IS NOT NULL" >"$found.all" 2>&1
+	grep -v '|0|{}$' "$found.all" >"$found"
+	[ "$(wc -l <"$found.all")" -ge 150 ] && { [ ! -s "$found" ] ||
+		listed "$1/check_indexes" "$found" || unlisted "$1/check_indexes" "$found"; }
+	result $? "$1: $(wc -l <"$found.all") indexes have no unlisted problem"
+}
+
 # check_builds: check that ptsort built the indexes, and used workers.  The
 # tests of PostgreSQL 15 build three GiST indexes that workers can sort, and more
 # than 30 GIN indexes.
@@ -220,12 +238,15 @@ run_suites()
 	own_workdir
 	run_suite regress ./pg_regress --schedule=parallel_schedule
 	judge_suite regress "$1"
+	check_indexes regress regression
 	run_suite isolation ./pg_isolation_regress --schedule=isolation_schedule
 	judge_suite isolation "$1"
+	check_indexes isolation isolation_regression
 	for suite in "${modules[@]}"; do
 		read -ra tests < <(tests_of_module "$suite")
 		run_suite "$suite" ../regress/pg_regress --dbname="$suite" "${tests[@]}"
 		judge_suite "$suite" "$1"
+		check_indexes "$suite" "$suite"
 	done
 }
 
