@@ -28,7 +28,8 @@ typedef struct GinKey
 
 /*
  * GinTids: a list's TIDs as words (pt_tid_word).  A byte holds one at most.  If
- * 'counts' is set before it is read, only 'n' and 'last' are known.
+ * 'counts' is set before it is read, only 'n' and 'last' are known, and a TID
+ * between the first and the last that no row can have is no fault.
  */
 typedef struct GinTids
 {

@@ -3,9 +3,9 @@
  * checkginlinks.c
  *	  Checks the links between the pages of a GIN index.
  *
- * Each page of a tree is compared with its right sibling.  Each page above the
- * leaves is compared with its children: their kind and height, the keys between
- * them, and whether their right links lead from each child to the next one.
+ * Each page above the leaves is compared with its right sibling, and with its
+ * children and the next one to their right: their kind and height, the keys
+ * between them, and whether their right links lead from each child to the next.
  * Only pages of unfinished splits have no downlink.  An entry leaf is compared
  * with the roots of its posting trees.  A page's height never changes, except
  * the root's.
@@ -132,17 +132,9 @@ test_right(CheckIndex *self, LinkFault *fault)
 	if (there->is_leaf != here->is_leaf)
 		return checkcompare_broken(self, fault, 0, right,
 								   "a link points to a page of another level");
-	if (!find_place(self, there, there->first, &first))
-		return true;
-	if (!(is_data(here) && here->is_leaf) &&
-		!find_place(self, here, here->last, &last))
-		return true;
-	if (is_data(here) && here->is_leaf)
-		last = (Place)
-	{
-		true, checkgin_bound(here)
-	};
-	return compare_places(self, &last, &first) < 0 ||
+	return !find_place(self, there, there->first, &first) ||
+		!find_place(self, here, here->last, &last) ||
+		compare_places(self, &last, &first) < 0 ||
 		out_of_order(self, fault, here->last, right,
 					 "the last key does not precede the right sibling's");
 }
@@ -237,9 +229,19 @@ test_child(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 		if (next == InvalidBlockNumber)
 			return true;
 	}
-	return test_way(self, next, offset, fault) ||
-		(offset == here->last && !is_rightmost(here) &&
-		 next != first_cousin(self));
+	if (!test_way(self, next, offset, fault))
+		return offset == here->last && !is_rightmost(here) &&
+			next != first_cousin(self);
+	if (offset < here->last || is_rightmost(here))
+		return true;
+	/* compare the last key with that child of the right sibling */
+	if (!follow(self, next, is_data(here), offset, fault))
+		return fault->what == NULL;
+	return !find_place(self, here, offset, &before) ||
+		!find_place(self, there, there->first, &first) ||
+		compare_places(self, &before, &first) < 0 ||
+		out_of_order(self, fault, offset, next,
+					 "the last key does not precede the next child's keys");
 }
 
 /* True if a leaf's tuple has no posting tree, or its root is sound. */
@@ -281,7 +283,10 @@ checkginlinks_page(CheckIndex *self)
 	GinCheck   *check = self->state;
 
 	check->looks = 0;
-	checkcompare_pages(self, test_right);
+	/* what is above other leaves is compared with them and with their order */
+	if (!self->here->is_leaf || is_rightmost(self->here) ||
+		self->here->block == GIN_ROOT_BLKNO)
+		checkcompare_pages(self, test_right);
 	check->looks = 0;
 	checkcompare_pages(self, test_below);
 }

@@ -74,7 +74,7 @@ sum_numbers(const unsigned char *byte, uint64 *sum, int *n)
 	const uint64 high = EACH_BYTE << BYTE_BITS;
 	uint64		word;
 	uint64		ends;
-	uint64		at = high;		/* the first bytes of numbers */
+	uint64		at;				/* the highest bits of the numbers' bytes */
 	int			used;
 
 	memcpy(&word, byte, sizeof(word));
@@ -86,8 +86,13 @@ sum_numbers(const unsigned char *byte, uint64 *sum, int *n)
 		return NULL;
 	used = pg_leftmost_one_pos64(ends) + 1;
 	word &= PG_UINT64_MAX >> (sizeof(word) * BITS_PER_BYTE - used);
-	at &= ~((word & high) << BITS_PER_BYTE);
-	for (int shift = 0; at != 0; shift += BYTE_BITS)
+	/* without a branch for the first and the second bytes of numbers */
+	at = high & ~((word & high) << BITS_PER_BYTE);
+	*sum += sum_bytes(word & (at - (at >> BYTE_BITS)));
+	at = (at & word) << BITS_PER_BYTE;
+	*sum += sum_bytes(word & (at - (at >> BYTE_BITS))) << BYTE_BITS;
+	at = (at & word) << BITS_PER_BYTE;
+	for (int shift = 2 * BYTE_BITS; unlikely(at != 0); shift += BYTE_BITS)
 	{
 		*sum += sum_bytes(word & (at - (at >> BYTE_BITS))) << shift;
 		at = (at & word) << BITS_PER_BYTE;
@@ -97,8 +102,8 @@ sum_numbers(const unsigned char *byte, uint64 *sum, int *n)
 }
 
 /*
- * Add numbers of at most 8 bytes, the last of which ends at 'end', one after
- * the other.  Returns false if a number is 0, or leads to an impossible TID.
+ * Add numbers, the last of which ends at 'end', one after the other.  Returns
+ * false if a number is 0 or too long, or leads to an impossible TID.
  */
 static bool
 add_numbers(const GinCheck *check, const unsigned char *byte,
@@ -110,6 +115,8 @@ add_numbers(const GinCheck *check, const unsigned char *byte,
 
 		for (int shift = 0;; shift += BYTE_BITS)
 		{
+			if (unlikely(shift >= NUMBER_BITS))
+				return false;
 			*tid += (uint64) (*byte & PG_INT8_MAX) << shift;
 			if (*byte++ <= PG_INT8_MAX)
 				break;
@@ -133,24 +140,10 @@ count_segment(const GinCheck *check, GinTids *list,
 
 	if (!is_possible(check, word) || (list->n > 0 && word <= list->last))
 		return false;
-	while (end - byte >= sizeof(uint64))
-	{
-		const unsigned char *start = byte;
-		uint64		before = tid;
-		int			n_before = n;
-
+	while (byte != NULL && end - byte >= sizeof(uint64))
 		byte = sum_numbers(byte, &tid, &n);
-		if (byte == NULL)
-			return false;
-		/* of the TIDs of one block, the last is the greatest */
-		if ((before ^ tid) >> GIN_OFFSET_BITS == 0 &&
-			is_possible(check, tid & GIN_MOST_OFFSET))
-			continue;
-		tid = before;
-		n = n_before;
-		if (!add_numbers(check, start, byte, &tid, &n))
-			return false;
-	}
+	if (byte == NULL)
+		return false;
 	if (byte < end && (end[-1] > PG_INT8_MAX ||
 					   !add_numbers(check, byte, end, &tid, &n)))
 		return false;
