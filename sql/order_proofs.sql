@@ -46,7 +46,8 @@ SET search_path = proofs;
 SET client_min_messages = warning;
 SELECT * FROM verdict;
 SELECT index, "table", problems > 0 AS wrong, repair, wrong_rows FROM ptsort_check_all(changed_collations => true) WHERE "table"::text ~ '^(t|few|part|other)';
-SELECT relname, needs_rows FROM ptsort_order_proofs JOIN pg_class c ON c.oid = relation WHERE relname ~ '^(t|few|other)_' ORDER BY 1;
+SELECT relname, needs_rows FROM ptsort_order_proofs JOIN pg_class c ON c.oid = relation
+WHERE relname ~ '^(t|few|other)_' AND relnamespace = 'proofs'::regnamespace ORDER BY 1;
 SELECT * FROM proofs ORDER BY 1;
 -- copies of a file and of a table, and other names, prove nothing
 ALTER INDEX t_first SET TABLESPACE regress_proofs;
