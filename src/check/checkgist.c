@@ -139,6 +139,7 @@ find_outside(CheckIndex *self, IndexTuple downlink, const CheckPage *page)
 	GISTSTATE  *gist = checkgist_state(self);
 	IndexTuple	tuples[1 + MaxIndexTuplesPerPage];
 	IndexTuple	all;
+	MemoryContext caller;
 	int			n = 1;
 
 	for (int i = page->first; i <= page->last; i++)
@@ -147,9 +148,12 @@ find_outside(CheckIndex *self, IndexTuple downlink, const CheckPage *page)
 	if (n == 1)
 		return 0;
 	tuples[0] = downlink;
+	/* a page may have hundreds of children: checkgist_covers frees the union */
+	caller = MemoryContextSwitchTo(gist->tempCxt);
 	self->catching = self->trusted;
 	all = gistunion(self->index, tuples, n, gist);
 	self->catching = false;
+	MemoryContextSwitchTo(caller);
 	if (checkgist_covers(self, downlink, all))
 		return 0;
 	for (int i = page->first; i <= page->last; i++)
