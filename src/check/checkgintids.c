@@ -25,6 +25,19 @@ enum
 	NUMBER_BITS = GIN_OFFSET_BITS + sizeof(BlockNumber) * BITS_PER_BYTE
 };
 
+/* A TID as a word (pt_tid_word), and as the number that lists count with */
+static inline uint64
+to_word(uint64 number)
+{
+	return number >> GIN_OFFSET_BITS << 16 | (number & GIN_MOST_OFFSET);
+}
+
+static inline uint64
+to_number(uint64 word)
+{
+	return word >> 16 << GIN_OFFSET_BITS | (word & GIN_MOST_OFFSET);
+}
+
 static inline bool
 is_possible(const GinCheck *check, uint64 tid)
 {
@@ -101,32 +114,6 @@ sum_numbers(const unsigned char *byte, uint64 *sum, int *n)
 	return byte + used / BITS_PER_BYTE;
 }
 
-/*
- * Add numbers, the last of which ends at 'end', one after the other.  Returns
- * false if a number is 0 or too long, or leads to an impossible TID.
- */
-static bool
-add_numbers(const GinCheck *check, const unsigned char *byte,
-			const unsigned char *end, uint64 *tid, int *n)
-{
-	for (; byte < end; (*n)++)
-	{
-		uint64		before = *tid;
-
-		for (int shift = 0;; shift += BYTE_BITS)
-		{
-			if (unlikely(shift >= NUMBER_BITS))
-				return false;
-			*tid += (uint64) (*byte & PG_INT8_MAX) << shift;
-			if (*byte++ <= PG_INT8_MAX)
-				break;
-		}
-		if (*tid == before || !is_possible(check, *tid & GIN_MOST_OFFSET))
-			return false;
-	}
-	return true;
-}
-
 /* Count a segment's TIDs.  Returns false if add_segment() must look at it. */
 static bool
 count_segment(const GinCheck *check, GinTids *list,
@@ -135,7 +122,7 @@ count_segment(const GinCheck *check, GinTids *list,
 	const unsigned char *byte = segment->bytes;
 	const unsigned char *end = byte + segment->nbytes;
 	uint64		word = pt_tid_word(&segment->first);
-	uint64		tid = word >> 16 << GIN_OFFSET_BITS | (word & GIN_MOST_OFFSET);
+	uint64		tid = to_number(word);
 	int			n = 1;
 
 	if (!is_possible(check, word) || (list->n > 0 && word <= list->last))
@@ -144,10 +131,20 @@ count_segment(const GinCheck *check, GinTids *list,
 		byte = sum_numbers(byte, &tid, &n);
 	if (byte == NULL)
 		return false;
-	if (byte < end && (end[-1] > PG_INT8_MAX ||
-					   !add_numbers(check, byte, end, &tid, &n)))
-		return false;
-	word = tid >> GIN_OFFSET_BITS << 16 | (tid & GIN_MOST_OFFSET);
+	if (byte < end)
+	{
+		unsigned char rest[sizeof(uint64)];
+		int			fill = sizeof(rest) - (end - byte);
+
+		/* numbers that are 1 fill the word */
+		memset(rest, 1, sizeof(rest));
+		memcpy(rest, byte, end - byte);
+		tid -= fill;
+		n -= fill;
+		if (end[-1] > PG_INT8_MAX || sum_numbers(rest, &tid, &n) == NULL)
+			return false;
+	}
+	word = to_word(tid);
 	if (tid >> NUMBER_BITS != 0 || !is_possible(check, word))
 		return false;
 	list->n += n;
@@ -162,9 +159,8 @@ add_segment(const GinCheck *check, GinTids *list,
 {
 	const unsigned char *byte = segment->bytes;
 	const unsigned char *end = byte + segment->nbytes;
-	const uint64 mask = GIN_MOST_OFFSET;
 	uint64		word = pt_tid_word(&segment->first);
-	uint64		tid = word >> 16 << GIN_OFFSET_BITS | (word & mask);
+	uint64		tid = to_number(word);
 
 	if (!add_tid(check, list, word))
 		return false;
@@ -183,8 +179,8 @@ add_segment(const GinCheck *check, GinTids *list,
 		}
 		tid += bits;
 		if (tid >> NUMBER_BITS != 0)
-			tid &= ~mask;		/* an impossible TID */
-		if (!add_tid(check, list, tid >> GIN_OFFSET_BITS << 16 | (tid & mask)))
+			tid &= ~(uint64) GIN_MOST_OFFSET;	/* an impossible TID */
+		if (!add_tid(check, list, to_word(tid)))
 			return false;
 	}
 	return true;
