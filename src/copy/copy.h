@@ -1,13 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * copy.h
- *	  Copies a table in the order of one of its indexes, for CLUSTER and REPACK.
+ *	  Copies a table, for CLUSTER, VACUUM FULL and REPACK.
  *
  * cluster.c decides whether ptsort makes a copy, and then calls
  * tablecopy_run().  All other declarations are for the files of this directory.
  *
- * Writing.  Participants claim the slices of the ordered stream in order, and
- * write different slices in parallel.  A slice begins where the previous slice
+ * Slices.  In a copy in the order of an index, a slice is a part of the sorted
+ * stream.  In a copy without an index, a slice is a range of the old table's
+ * blocks: the participant that claims it reads these blocks and writes their
+ * row versions, in the same order.
+ *
+ * Writing.  Participants claim slices in order, and write different slices in
+ * parallel.  A slice begins where the previous slice
  * ends, so its start is unknown until all pages of the previous slice are
  * filled.  Until then, a participant fills pages in memory; a participant
  * whose memory is full waits.  A participant that filled its slice publishes
@@ -16,6 +21,13 @@
  * participant of that slice writes pages as it fills them, and only this
  * participant extends the file.  The last page of a slice is half full on
  * average.
+ *
+ * Links.  Only the server's functions, in the leader, can write some row
+ * versions (copyscan.c).  A sorted copy finds them before any process writes.
+ * Without an index, a participant ends its slice before the first page of the
+ * old table with such row versions.  That slice is the last one: participants
+ * drop the pages of later slices, which they did not write, because they did
+ * not know where.  The leader copies the rest of the table alone.
  *
  * REPACK (CONCURRENTLY).  Other transactions change the table while ptsort
  * copies the rows that the server's snapshot sees.  Later the server applies
@@ -53,7 +65,7 @@ typedef struct CopyRules
 typedef struct CopyShared
 {
 	PageFileShared file;
-	pg_atomic_uint64 copied;	/* row versions put into the sort */
+	pg_atomic_uint64 copied;	/* row versions put into the sort or written */
 	pg_atomic_uint64 dead;		/* row versions not copied */
 	pg_atomic_uint64 recently_dead; /* copied row versions, recently dead */
 	pg_atomic_uint32 linked;	/* not 0: see copyscan.c */
@@ -61,22 +73,37 @@ typedef struct CopyShared
 	int			nslices;
 
 	/*
-	 * First block of each slice, or InvalidBlockNumber if not known yet.  The
-	 * entry after the last slice is the end of the table.  Each entry is
-	 * written once, by the participant that filled the previous slice.
+	 * The number of filled slices, in the upper 32 bits, and the number of
+	 * blocks that they take: the start of the next slice.  The participant
+	 * that fills this slice changes it.
 	 */
-	pg_atomic_uint32 start[FLEXIBLE_ARRAY_MEMBER];
+	pg_atomic_uint64 filled;
+
+	/* for copies without an index */
+	BlockNumber nblocks;		/* of the old table; immutable, as the next */
+	BlockNumber slice_blocks;	/* of the old table, in each slice */
+	pg_atomic_uint32 next_slice;	/* first slice that no participant claimed */
+	pg_atomic_uint32 last_slice;	/* the slice that 'rest' ends, or nslices */
+	BlockNumber rest;			/* block of the old table, set before the last
+								 * slice is filled: the leader copies the
+								 * table from here */
 } CopyShared;
 
 /*
  * tablecopy_run fills the empty new table of 'rules' as the server's
- * heapam_relation_copy_for_cluster() does when it sorts, and increases the
- * caller's counters.  Logs the start and end lines and, on success, publishes
+ * heapam_relation_copy_for_cluster() does when it sorts or, if 'index' is NULL,
+ * for VACUUM FULL, and increases the caller's counters.  Logs the start and end lines and, on success, publishes
  * its report for ptsort_last_copy(); the report counts the table's pages.
  */
 extern void tablecopy_run(const CopyRules *rules, Relation index,
 						  const BtBuildRequest *request, double *num_tuples,
 						  double *tups_vacuumed, double *tups_recently_dead);
+
+/*
+ * tablecopy_slice_blocks returns the number of blocks of the old table in each
+ * slice of a copy without an index.
+ */
+extern BlockNumber tablecopy_slice_blocks(BlockNumber nblocks, int processes);
 
 /* copy_makes_new_rows returns true for a copy by REPACK (CONCURRENTLY). */
 static inline bool
@@ -97,18 +124,36 @@ extern void copyscan(const CopyRules *rules, const Team *team);
 typedef struct CopyWriter CopyWriter;
 
 /*
+ * For copies without an index: copyscan_blocks copies slices until none is
+ * left.  copyscan_rest passes the other row versions, from CopyShared.rest, to
+ * a function in the leader.  Each returns the number of row versions.
+ */
+extern uint64 copyscan_blocks(const CopyRules *rules, const Team *team,
+							  CopyWriter *writer);
+extern uint64 copyscan_rest(const CopyRules *rules, const Team *team,
+							void (*put) (void *arg, HeapTuple tuple),
+							void *arg);
+
+/*
  * The new writer may use about 'memory' bytes for pages.  copywrite_add adds a
  * copy of the next row version, which must not be in an update chain or need
  * TOAST.  The file gets the tuple that the server's rewrite_heap_tuple() or,
- * for a new row, heap_insert() would write.  copywrite_end (in workers) and
- * copywrite_finish (in the leader, after all workers ended) return the number
- * of pages that the caller wrote.
+ * for a new row, heap_insert() would write.  If 'pins' is true, the caller may
+ * have a pin when it adds a row version, so copywrite_add neither writes nor
+ * waits; the caller calls copywrite_point after each page of the old table,
+ * without a pin.  copywrite_stop makes the present slice the last one.
+ * copywrite_end_slice returns false if the writer dropped the slice, because it
+ * comes after the last one.  copywrite_end (in workers) and copywrite_finish
+ * (in the leader, after all workers filled their slices) return the number of
+ * pages that the caller wrote.
  */
 extern CopyWriter *copywrite_begin(const CopyRules *rules, const Team *team,
-								   Size memory);
+								   Size memory, bool pins);
 extern void copywrite_begin_slice(CopyWriter *writer, int slice);
 extern void copywrite_add(CopyWriter *writer, HeapTuple tuple);
-extern void copywrite_end_slice(CopyWriter *writer);
+extern void copywrite_point(CopyWriter *writer);
+extern void copywrite_stop(CopyWriter *writer, BlockNumber rest);
+extern bool copywrite_end_slice(CopyWriter *writer);
 extern int64 copywrite_end(CopyWriter *writer);
 extern int64 copywrite_finish(CopyWriter *writer);
 

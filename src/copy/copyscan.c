@@ -11,8 +11,8 @@
  *
  * Most row versions may have any TID in the new table, so any participant can
  * write them.  But some row versions are linked by TID, and some need rows in a
- * TOAST table.  The leader copies the table with the server's functions (see
- * tablecopy.c) if the scan finds any of these:
+ * TOAST table.  The leader copies the table, or the rest of it, with the
+ * server's functions (see tablecopy.c) if the scan finds any of these:
  *
  * - updated row versions and their successors, if both still exist: the copy
  *	 must keep the link between them;
@@ -37,12 +37,21 @@
 #include "utils/memutils.h"
 #include "variant/variants.h"
 
+/* CopyCounts: row versions; see CopyShared. */
+typedef struct CopyCounts
+{
+	uint64		copied;
+	uint64		dead;
+	uint64		recently_dead;
+} CopyCounts;
+
 typedef struct CopyScan
 {
 	HeapJudge	judge;
 	const CopyRules *rules;
 	CopyShared *shared;
-	PtSort	   *sort;
+	CopyCounts	counts;			/* not yet in the shared counts */
+	HeapTupleData tuples[MaxHeapTuplesPerPage]; /* of the page, to copy */
 
 	/* for converting tuples to their form in the new table */
 	TupleDesc	old_desc;
@@ -74,7 +83,7 @@ decide(HTSV_Result status, HeapTuple tuple, void *arg)
 	switch (status)
 	{
 		case HEAPTUPLE_DEAD:
-			pg_atomic_fetch_add_u64(&cs->shared->dead, 1);
+			cs->counts.dead++;
 			return HEAP_SKIP;
 		case HEAPTUPLE_LIVE:
 			return HEAP_TAKE_LIVE;
@@ -87,7 +96,7 @@ decide(HTSV_Result status, HeapTuple tuple, void *arg)
 							   "delete");
 			pg_fallthrough;
 		case HEAPTUPLE_RECENTLY_DEAD:
-			pg_atomic_fetch_add_u64(&cs->shared->recently_dead, 1);
+			cs->counts.recently_dead++;
 			return HEAP_TAKE_DELETED;
 	}
 	elog(ERROR, "unexpected HeapTupleSatisfiesVacuum result");
@@ -186,43 +195,63 @@ is_linked(const CopyScan *cs, HeapTuple tuple)
 							   cs->rules->oldest_xmin);
 }
 
-static void
-put_page(CopyScan *cs)
+/*
+ * Put the page's tuples into cs->tuples, in their new form.  Returns true if the
+ * server's functions must copy any of them.
+ */
+static bool
+form_page(CopyScan *cs)
 {
 	const HeapJudge *judge = &cs->judge;
-	MemoryContext old = MemoryContextSwitchTo(cs->context);
-	uint64		copied;
+	MemoryContext old;
+	bool		linked = false;
 
+	MemoryContextReset(cs->context);
+	old = MemoryContextSwitchTo(cs->context);
 	for (int i = 0; i < judge->nitems; i++)
 	{
-		HeapTupleData stored;
-		HeapTuple	tuple = &stored;
+		HeapTuple	tuple = &cs->tuples[i];
 
-		heapjudge_tuple(judge, judge->offsets[i], &stored);
+		heapjudge_tuple(judge, judge->offsets[i], tuple);
 		if (!has_new_form(cs, tuple))
-			tuple = reform(cs, tuple);
-		if (is_linked(cs, tuple))
-			pg_atomic_write_u32(&cs->shared->linked, 1);
-		variant_put_heap(cs->sort, tuple);
+			*tuple = *reform(cs, tuple);
+		linked |= is_linked(cs, tuple);
 	}
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(cs->context);
-
+	cs->counts.copied += judge->nitems;
 	if (!judge->nested)
 		work_count(WORK_ROWS, judge->nitems);
-	copied = pg_atomic_add_fetch_u64(&cs->shared->copied, judge->nitems);
-	if (judge->progress)
-		pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_SCANNED,
-									 (int64) copied);
 	/* count the tuples as read */
 	pgstat_count_index_tuples(cs->rules->old_heap, judge->nseen);
+	return linked;
 }
 
-void
-copyscan(const CopyRules *rules, const Team *team)
+/* Add the counts to those of all participants.  Returns the tuples copied. */
+static uint64
+share_counts(CopyScan *cs)
+{
+	CopyShared *shared = cs->shared;
+	uint64		copied = cs->counts.copied;
+	uint64		all = pg_atomic_add_fetch_u64(&shared->copied, copied);
+
+	pg_atomic_fetch_add_u64(&shared->dead, cs->counts.dead);
+	pg_atomic_fetch_add_u64(&shared->recently_dead, cs->counts.recently_dead);
+	memset(&cs->counts, 0, sizeof(cs->counts));
+	if (cs->judge.progress)
+	{
+		pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_SCANNED,
+									 (int64) all);
+		if (shared->slice_blocks > 0)
+			pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_INSERTED,
+										 (int64) all);
+	}
+	return copied;
+}
+
+static CopyScan *
+begin_scan(const CopyRules *rules, const Team *team)
 {
 	CopyScan   *cs = palloc0(sizeof(CopyScan));
-	bool		judged;
 
 	cs->judge.heap = rules->old_heap;
 	cs->judge.shares = team_shares(team);
@@ -234,7 +263,6 @@ copyscan(const CopyRules *rules, const Team *team)
 	cs->judge.arg = cs;
 	cs->rules = rules;
 	cs->shared = team->shared;
-	cs->sort = team->sort;
 	cs->old_desc = RelationGetDescr(rules->old_heap);
 	cs->new_desc = RelationGetDescr(rules->new_heap);
 	for (int i = 0; i < cs->new_desc->natts; i++)
@@ -244,14 +272,108 @@ copyscan(const CopyRules *rules, const Team *team)
 	cs->context = AllocSetContextCreate(CurrentMemoryContext,
 										"ptsort copied page",
 										ALLOCSET_DEFAULT_SIZES);
-
 	heapjudge_begin(&cs->judge, team->scan, team->snapshot);
-	while (heapjudge_next(&cs->judge, &judged))
-		put_page(cs);
-	heapjudge_end(&cs->judge);
+	return cs;
+}
 
+static void
+end_scan(CopyScan *cs)
+{
+	heapjudge_end(&cs->judge);
 	MemoryContextDelete(cs->context);
 	pfree(cs->values);
 	pfree(cs->isnull);
 	pfree(cs);
+}
+
+void
+copyscan(const CopyRules *rules, const Team *team)
+{
+	CopyScan   *cs = begin_scan(rules, team);
+	bool		judged;
+
+	while (heapjudge_next(&cs->judge, &judged))
+	{
+		if (form_page(cs))
+			pg_atomic_write_u32(&cs->shared->linked, 1);
+		for (int i = 0; i < cs->judge.nitems; i++)
+			variant_put_heap(team->sort, &cs->tuples[i]);
+		(void) share_counts(cs);
+	}
+	end_scan(cs);
+}
+
+
+/*
+ * Copies without an index
+ */
+
+/* Copy a slice.  Returns the number of row versions, 0 if it was dropped. */
+static uint64
+copy_slice(CopyScan *cs, CopyWriter *writer, uint32 slice)
+{
+	CopyShared *shared = cs->shared;
+	HeapReader *reader = cs->judge.reader;
+	BlockNumber first = slice * shared->slice_blocks;
+	CopyCounts	before = cs->counts;
+	bool		judged;
+
+	heapread_range(reader, first, first + Min(shared->slice_blocks,
+											  shared->nblocks - first));
+	copywrite_begin_slice(writer, slice);
+	while (heapjudge_next(&cs->judge, &judged))
+	{
+		if (form_page(cs))
+		{
+			cs->counts = before;
+			copywrite_stop(writer, cs->judge.here.block);
+			break;
+		}
+		for (int i = 0; i < cs->judge.nitems; i++)
+			copywrite_add(writer, &cs->tuples[i]);
+		heapread_release(reader);
+		copywrite_point(writer);
+		before = cs->counts;
+	}
+	heapread_release(reader);
+	if (!copywrite_end_slice(writer))
+		memset(&cs->counts, 0, sizeof(cs->counts));
+	return share_counts(cs);
+}
+
+uint64
+copyscan_blocks(const CopyRules *rules, const Team *team, CopyWriter *writer)
+{
+	CopyScan   *cs = begin_scan(rules, team);
+	CopyShared *shared = team->shared;
+	uint64		rows = 0;
+	uint32		slice;
+
+	while ((slice = pg_atomic_fetch_add_u32(&shared->next_slice, 1)) <
+		   shared->nslices &&
+		   slice <= pg_atomic_read_u32(&shared->last_slice))
+		rows += copy_slice(cs, writer, slice);
+	end_scan(cs);
+	return rows;
+}
+
+uint64
+copyscan_rest(const CopyRules *rules, const Team *team,
+			  void (*put) (void *arg, HeapTuple tuple), void *arg)
+{
+	CopyScan   *cs = begin_scan(rules, team);
+	CopyShared *shared = team->shared;
+	uint64		rows = 0;
+	bool		judged;
+
+	heapread_range(cs->judge.reader, shared->rest, shared->nblocks);
+	while (heapjudge_next(&cs->judge, &judged))
+	{
+		(void) form_page(cs);
+		for (int i = 0; i < cs->judge.nitems; i++)
+			put(arg, &cs->tuples[i]);
+		rows += share_counts(cs);
+	}
+	end_scan(cs);
+	return rows;
 }

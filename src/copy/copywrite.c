@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * copywrite.c
- *	  Writes a table's new file from sorted row versions; see copy.h.
+ *	  Writes a table's new file from row versions in order; see copy.h.
  *
  * pagewrite.h explains how to log and sync pages that bypass shared buffers,
  * and how to extend a file while other processes write to it.  Here, too,
@@ -24,18 +24,22 @@ struct CopyWriter
 	CopyShared *shared;
 	PageWriter	out;
 	Size		reserve;		/* free space to leave on a page: fillfactor */
+	bool		pins;			/* see copywrite_begin */
 
 	int			slice;
 	BlockNumber next;			/* block of pages[0], or InvalidBlockNumber if
 								 * not known yet */
+	bool		dropped;		/* the slice comes after the last one */
+	BlockNumber rest;			/* InvalidBlockNumber, or see copywrite_stop */
 	Page		open;			/* the last page, or NULL */
 	int			npages;			/* number of pages, including the open page */
-	int			most;			/* maximum of npages */
+	int			most;			/* number of pages that the memory allows */
 	Page	   *pages;			/* pages that are not written yet */
 };
 
 CopyWriter *
-copywrite_begin(const CopyRules *rules, const Team *team, Size memory)
+copywrite_begin(const CopyRules *rules, const Team *team, Size memory,
+				bool pins)
 {
 	CopyWriter *writer = palloc0(sizeof(CopyWriter));
 	Size		most = memory / BLCKSZ / PAGEWRITE_BATCH * PAGEWRITE_BATCH;
@@ -46,8 +50,12 @@ copywrite_begin(const CopyRules *rules, const Team *team, Size memory)
 	writer->reserve =
 		RelationGetTargetPageFreeSpace(rules->new_heap,
 									   HEAP_DEFAULT_FILLFACTOR);
+	writer->pins = pins;
 	writer->most = (int) Min(Max(most, PAGEWRITE_BATCH), INT_MAX / 2);
-	writer->pages = palloc_extended(mul_size(writer->most, sizeof(Page)),
+	/* one old page may become as many pages as it has row versions */
+	writer->pages = palloc_extended(mul_size(writer->most +
+											 MaxHeapTuplesPerPage,
+											 sizeof(Page)),
 									MCXT_ALLOC_HUGE);
 	pagewrite_begin(&writer->out, &writer->shared->file, rules->new_heap);
 	return writer;
@@ -69,18 +77,31 @@ point_to_self(Page page, BlockNumber block)
 	}
 }
 
-/* Write all pages, starting at block 'next'. */
+/* Write all pages except the last 'keep' ones, starting at block 'next'. */
 static void
-write_pages(CopyWriter *writer)
+write_pages(CopyWriter *writer, int keep)
 {
-	for (int i = 0; i < writer->npages; i++)
+	int			n = writer->npages - keep;
+
+	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		point_to_self(writer->pages[i], writer->next);
 		pagewrite_page(&writer->out, writer->pages[i], writer->next++);
 	}
 	pagewrite_flush(&writer->out);
-	writer->npages = 0;
+	memmove(writer->pages, writer->pages + n, keep * sizeof(Page));
+	writer->npages = keep;
+	if (keep == 0)
+		writer->open = NULL;
+}
+
+static void
+drop_pages(CopyWriter *writer)
+{
+	while (writer->npages > 0)
+		pagewrite_release_buffer(&writer->out,
+								 writer->pages[--writer->npages]);
 	writer->open = NULL;
 }
 
@@ -88,41 +109,62 @@ write_pages(CopyWriter *writer)
  * True if the slice's start is known.  Then only this process extends the file.
  */
 static bool
-place_is_known(void *arg)
+place_is_known(CopyWriter *writer)
 {
-	CopyWriter *writer = arg;
+	CopyShared *shared = writer->shared;
+	uint64		filled;
 
-	if (writer->next == InvalidBlockNumber)
-	{
-		writer->next =
-			pg_atomic_read_u32(&writer->shared->start[writer->slice]);
-		if (writer->next == InvalidBlockNumber)
-			return false;
-		pg_read_barrier();
-		writer->out.alone = true;
-		writer->out.eof = writer->next;
-	}
+	if (writer->next != InvalidBlockNumber)
+		return true;
+	filled = pg_atomic_read_u64(&shared->filled);
+	pg_read_barrier();
+	writer->dropped =
+		pg_atomic_read_u32(&shared->last_slice) < (uint32) writer->slice;
+	if (writer->dropped || filled >> 32 != (uint64) writer->slice)
+		return false;
+	writer->next = (BlockNumber) filled;
+	writer->out.alone = true;
+	writer->out.eof = writer->next;
 	return true;
 }
 
-static void
+static bool
+place_is_decided(void *arg)
+{
+	CopyWriter *writer = arg;
+
+	return place_is_known(writer) || writer->dropped;
+}
+
+/* Wait until the slice's start is known.  Returns false if it has none. */
+static bool
 wait_for_place(CopyWriter *writer)
 {
 	fault_point("copywrite: wait");
-	if (!place_is_known(writer))
-		shared_wait_for(writer->team->sort_shared, place_is_known, writer,
+	if (!place_is_decided(writer))
+		shared_wait_for(writer->team->sort_shared, place_is_decided, writer,
 						writer->team->pcxt);
+	return !writer->dropped;
+}
+
+void
+copywrite_point(CopyWriter *writer)
+{
+	if (writer->npages >= writer->most && !wait_for_place(writer))
+		drop_pages(writer);
+	if (writer->npages > PAGEWRITE_BATCH && place_is_known(writer))
+		write_pages(writer, 1);
 }
 
 static pg_noinline void
 open_page(CopyWriter *writer)
 {
 	CHECK_FOR_INTERRUPTS();
-	if (writer->npages >= writer->most)
-		wait_for_place(writer);
-	if (writer->npages > 0 && writer->npages % PAGEWRITE_BATCH == 0 &&
-		place_is_known(writer))
-		write_pages(writer);
+	if (!writer->pins && writer->npages >= writer->most)
+		(void) wait_for_place(writer);
+	if (!writer->pins && writer->npages > 0 &&
+		writer->npages % PAGEWRITE_BATCH == 0 && place_is_known(writer))
+		write_pages(writer, 0);
 	writer->open = pagewrite_get_buffer(&writer->out);
 	writer->pages[writer->npages++] = writer->open;
 	PageInit(writer->open, BLCKSZ, 0);
@@ -138,8 +180,24 @@ copywrite_begin_slice(CopyWriter *writer, int slice)
 	fault_point("copywrite: begin slice");
 	Assert(writer->npages == 0 && slice < writer->shared->nslices);
 	writer->slice = slice;
-	writer->next = InvalidBlockNumber;
+	writer->next = writer->rest = InvalidBlockNumber;
+	writer->dropped = false;
 	writer->out.alone = false;
+}
+
+void
+copywrite_stop(CopyWriter *writer, BlockNumber rest)
+{
+	CopyShared *shared = writer->shared;
+	uint32		last = pg_atomic_read_u32(&shared->last_slice);
+
+	writer->rest = rest;
+	while ((uint32) writer->slice < last &&
+		   !pg_atomic_compare_exchange_u32(&shared->last_slice, &last,
+										   writer->slice))
+		;
+	if (writer->team->sort_shared != NULL)
+		shared_wake(writer->team->sort_shared);
 }
 
 /* Set a tuple's header, except t_ctid, as heap_insert() would. */
@@ -194,23 +252,31 @@ copywrite_add(CopyWriter *writer, HeapTuple tuple)
  * then write the pages.  If there are only a few pages, write them before
  * publishing, because writing them is as fast as extending the file.
  */
-void
+bool
 copywrite_end_slice(CopyWriter *writer)
 {
-	pg_atomic_uint32 *next_start = &writer->shared->start[writer->slice + 1];
+	CopyShared *shared = writer->shared;
 
-	wait_for_place(writer);
+	if (!wait_for_place(writer))
+	{
+		drop_pages(writer);
+		return false;
+	}
 	if (writer->npages <= PAGEWRITE_BATCH)
-		write_pages(writer);
+		write_pages(writer, 0);
 	else
 		pagewrite_extend(&writer->out, writer->next + writer->npages);
 	writer->out.alone = false;
+	if (writer->rest != InvalidBlockNumber)
+		shared->rest = writer->rest;
 	pg_write_barrier();
-	pg_atomic_write_u32(next_start, writer->next + writer->npages);
+	pg_atomic_write_u64(&shared->filled, ((uint64) writer->slice + 1) << 32 |
+						(writer->next + writer->npages));
 	if (writer->team->sort_shared != NULL)
 		shared_wake(writer->team->sort_shared);
 	fault_point("copywrite: filled");
-	write_pages(writer);
+	write_pages(writer, 0);
+	return true;
 }
 
 
@@ -224,9 +290,11 @@ int64
 copywrite_finish(CopyWriter *writer)
 {
 	CopyShared *shared = writer->shared;
-	BlockNumber end = pg_atomic_read_u32(&shared->start[shared->nslices]);
+	uint64		filled = pg_atomic_read_u64(&shared->filled);
+	BlockNumber end = (BlockNumber) filled;
 
-	if (end == InvalidBlockNumber)
+	if (filled >> 32 != Min(pg_atomic_read_u32(&shared->last_slice) + 1,
+							(uint32) shared->nslices))
 		elog(ERROR, "slices of table \"%s\" are missing",
 			 RelationGetRelationName(writer->rules->old_heap));
 	pg_atomic_write_u64(&shared->file.nblocks, end);

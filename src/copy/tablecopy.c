@@ -1,17 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * tablecopy.c
- *	  Copies a table in the order of one of its indexes, for CLUSTER and REPACK.
+ *	  Copies a table, for CLUSTER, VACUUM FULL and REPACK.
  *
- * The processes of a team (team.h) scan the old table and sort the table's row
- * versions, including their headers (copyscan.c).  In most cases, each process
- * then reads slices of the result and writes their pages (copywrite.c).
+ * With an index, the processes of a team (team.h) scan the old table and sort
+ * the table's row versions, including their headers (copyscan.c).  In most
+ * cases, each process then reads slices of the result and writes their pages
+ * (copywrite.c).
+ *
+ * Without an index, each process reads slices of the old table and writes their
+ * row versions, while the team is in the phase of the scan.  The team's sort
+ * remains empty.
  *
  * The server's own functions (rewriteheap.c or, for REPACK (CONCURRENTLY),
- * heap_insert) must write all row versions if logical decoding reads the table
- * as a catalog, or if the scan found row versions that need TOAST or must keep
- * links to each other (copyscan.c).  The functions work in one process only, so
- * the leader reads all slices, and the workers read none.
+ * heap_insert) must write row versions that need TOAST or must keep links to
+ * each other (copyscan.c), and those of a table that logical decoding reads as a
+ * catalog.  The functions work in one process only.  So with an index, the
+ * leader reads all slices, and the workers read none.  Without an index, the
+ * leader copies the rest of the table after the other processes ended.
  *
  * The workers judge row versions as the leader does: they have the leader's
  * horizon and cutoffs, and parallel mode gives them the leader's transaction.
@@ -26,21 +32,25 @@
 #include "copy/copy.h"
 #include "debug.h"
 #include "throttle/throttle.h"
+#include "sort/shared.h"
 #include "sort/tuplesort.h"
 #include "util.h"
 #include "utils/memutils.h"
 #include "variant/variants.h"
 #include "write/buildreport.h"
 
-/* 1/PAGES_PART of the budget is for pages whose place is not known yet. */
+/* 1/PAGES_PART of a sort's budget is for pages whose place is not known yet. */
 #define PAGES_PART		2
+
+/* Maximum number of blocks of the old table in a slice; see src/README */
+#define SLICE_BLOCKS	(8 * PAGEWRITE_BATCH)
 
 /* CopyInfo: what the workers of a copy must know. */
 typedef struct CopyInfo
 {
 	Oid			old_id;
 	Oid			new_id;
-	Oid			index_id;
+	Oid			index_id;		/* InvalidOid: the order of the blocks */
 	CopyRules	rules;			/* copy_open replaces the relations */
 } CopyInfo;
 
@@ -49,27 +59,63 @@ typedef struct Copier
 {
 	Team		team;			/* must be first */
 	CopyRules	rules;
-	Relation	index;
+	Relation	index;			/* NULL: the order of the blocks */
 	const BtBuildRequest *request;	/* set in the leader only */
 	bool		started;		/* leader: true if it logged the start line */
 	int			unreported;		/* row versions to add to CopyShared.written */
+	uint64		rows;			/* without an index: that this process copied */
 	CopyWriter *writer;			/* leader: kept until all slices are written;
 								 * NULL if the server's functions write them */
 } Copier;
 
+/* ServerWriter: the server's functions that write row versions. */
+typedef struct ServerWriter
+{
+	const CopyRules *rules;
+	BulkInsertState inserts;	/* for new rows */
+	RewriteState rewrite;		/* for others */
+	uint64		guarded;		/* bytes of WAL for which there was space */
+	BlockNumber before;			/* blocks that other functions wrote */
+} ServerWriter;
 
 static Size
 copy_shared_size(Team *team, int processes, int slices)
 {
-	return add_size(offsetof(CopyShared, start),
-					mul_size(slices + 1, sizeof(pg_atomic_uint32)));
+	return sizeof(CopyShared);
+}
+
+/*
+ * Several slices for each process, of several pages: the last page of a slice
+ * is half full on average.
+ */
+BlockNumber
+tablecopy_slice_blocks(BlockNumber nblocks, int processes)
+{
+	BlockNumber share = nblocks / (processes * SLICES_EACH);
+
+	if (processes == 1)
+		return nblocks;
+	return Min(Max(share, PAGEWRITE_BATCH), SLICE_BLOCKS);
+}
+
+/* Divide the blocks of the old table into slices. */
+static void
+divide_blocks(CopyShared *shared, Relation old_heap, int processes)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(old_heap);
+	BlockNumber each = tablecopy_slice_blocks(nblocks, processes);
+
+	shared->nblocks = shared->rest = nblocks;
+	shared->slice_blocks = each;
+	shared->nslices = nblocks / each + (nblocks % each > 0 ? 1 : 0);
 }
 
 static void
 copy_shared_init(Team *team, int processes, int slices)
 {
 	CopyShared *shared = team->shared;
-	const CopyRules *rules = &((Copier *) team)->rules;
+	Copier	   *self = (Copier *) team;
+	const CopyRules *rules = &self->rules;
 	bool		is_catalog =
 		RelationIsAccessibleInLogicalDecoding(rules->old_heap);
 
@@ -80,22 +126,40 @@ copy_shared_init(Team *team, int processes, int slices)
 	pg_atomic_init_u32(&shared->linked, is_catalog ? 1 : 0);
 	pg_atomic_init_u64(&shared->written, 0);
 	shared->nslices = slices;
-	pg_atomic_init_u32(&shared->start[0], 0);
-	for (int i = 1; i <= slices; i++)
-		pg_atomic_init_u32(&shared->start[i], InvalidBlockNumber);
+	if (self->index == NULL)
+		divide_blocks(shared, rules->old_heap, processes);
+	pg_atomic_init_u64(&shared->filled, 0);
+	pg_atomic_init_u32(&shared->next_slice, 0);
+	pg_atomic_init_u32(&shared->last_slice, shared->nslices);
 }
 
 
 static void
 say_start(const Copier *self)
 {
+	const char *order = self->index == NULL ? "its blocks" :
+		psprintf("index \"%s\"", RelationGetRelationName(self->index));
+
 	if (message_level_is_interesting(buildreport_log_level()))
 		ereport(buildreport_log_level(),
-				(errmsg("ptsort: copying table \"%s\" in the order of index \"%s\": %s",
-						RelationGetRelationName(self->rules.old_heap),
-						RelationGetRelationName(self->index),
+				(errmsg("ptsort: copying table \"%s\" in the order of %s: %s",
+						RelationGetRelationName(self->rules.old_heap), order,
 						buildreport_describe(&self->team, self->request->source,
 											 self->index))));
+}
+
+/* Returns which functions wrote the copy. */
+static const char *
+describe_writers(const Copier *self)
+{
+	const CopyShared *shared = self->team.shared;
+
+	if (self->writer == NULL || shared->rest == 0)
+		return "the server's functions";
+	if (self->index == NULL && shared->rest < shared->nblocks)
+		return psprintf("all of them, from block %u the server's functions",
+						shared->rest);
+	return "all of them";
 }
 
 static void
@@ -105,11 +169,14 @@ say_end(const Copier *self, double copied, double elapsed_ms)
 			(errmsg("ptsort: copied table \"%s\": %s, %.0f rows, %.1f ms, written by %s",
 					RelationGetRelationName(self->rules.old_heap),
 					buildreport_count(self->team.participants), copied,
-					elapsed_ms,
-					self->writer == NULL ? "the server's functions" :
-					"all of them")));
+					elapsed_ms, describe_writers(self))));
 }
 
+
+/* A sort without rows, for a copy without an index */
+static const SortVariant no_rows = {
+	.base = {.name = "nothing",.inline_image = true}
+};
 
 /* If the sort will read slices, reserve a part of its budget for pages. */
 static PtSort *
@@ -123,6 +190,8 @@ copy_begin(Team *team, const PtSortOptions *options)
 		say_start(self);
 		self->started = true;
 	}
+	if (self->index == NULL)
+		return sort_begin_records(&no_rows, options);
 	if (own.role == PTSORT_SLICE || own.role == PTSORT_SLICE_LEADER)
 		own.budget -= own.budget / PAGES_PART;
 	return variant_begin_heap(RelationGetDescr(self->rules.old_heap),
@@ -132,7 +201,21 @@ copy_begin(Team *team, const PtSortOptions *options)
 static void
 copy_fill(Team *team)
 {
-	copyscan(&((Copier *) team)->rules, team);
+	Copier	   *self = (Copier *) team;
+	CopyWriter *writer;
+
+	if (self->index != NULL)
+	{
+		copyscan(&self->rules, team);
+		return;
+	}
+	writer = copywrite_begin(&self->rules, team,
+							 team->budget / team->processes, true);
+	self->rows = copyscan_blocks(&self->rules, team, writer);
+	if (team->is_leader)
+		self->writer = writer;
+	else
+		team->slot->pages = copywrite_end(writer);
 }
 
 /*
@@ -168,7 +251,7 @@ write_slices(Copier *self)
 {
 	Team	   *team = &self->team;
 	Size		memory = team->budget / team->processes / PAGES_PART;
-	CopyWriter *writer = copywrite_begin(&self->rules, team, memory);
+	CopyWriter *writer = copywrite_begin(&self->rules, team, memory, false);
 	HeapTuple	tuple;
 	int			slice;
 
@@ -177,7 +260,7 @@ write_slices(Copier *self)
 		copywrite_begin_slice(writer, slice);
 		while ((tuple = next_row(self)) != NULL)
 			copywrite_add(writer, tuple);
-		copywrite_end_slice(writer);
+		(void) copywrite_end_slice(writer);
 	}
 	if (team->is_leader)
 		self->writer = writer;
@@ -186,52 +269,91 @@ write_slices(Copier *self)
 }
 
 /*
- * Leader: write the row versions of all slices with the server's functions.
  * New rows are in order here.  In the server's own copy they are not quite in
  * order, because it uses the free space map.
  */
 static void
+begin_server(ServerWriter *writer, const CopyRules *rules)
+{
+	memset(writer, 0, sizeof(ServerWriter));
+	writer->rules = rules;
+	writer->guarded = pgWalUsage.wal_bytes;
+	writer->before = RelationGetNumberOfBlocks(rules->new_heap);
+	if (copy_makes_new_rows(rules))
+		writer->inserts = GetBulkInsertState();
+	else
+		writer->rewrite = begin_heap_rewrite(rules->old_heap, rules->new_heap,
+											 rules->oldest_xmin,
+											 rules->freeze_xid,
+											 rules->cutoff_multi);
+}
+
+static void
+put_server(void *arg, HeapTuple tuple)
+{
+	ServerWriter *writer = arg;
+	const CopyRules *rules = writer->rules;
+	HeapTuple	copy = heap_copytuple(tuple);	/* the server modifies it */
+
+	if (writer->inserts)
+		heap_insert(rules->new_heap, copy, rules->command,
+					HEAP_INSERT_NO_LOGICAL | HEAP_INSERT_SKIP_FSM,
+					writer->inserts);
+	else
+		rewrite_heap_tuple(writer->rewrite, tuple, copy);
+	heap_freetuple(copy);
+	if (pgWalUsage.wal_bytes > writer->guarded + PAGEWRITE_WAL)
+	{
+		writer->guarded = pgWalUsage.wal_bytes;
+		space_take_wal(PAGEWRITE_WAL);
+	}
+}
+
+/* Returns the number of pages written. */
+static int64
+end_server(ServerWriter *writer)
+{
+	if (writer->inserts)
+		FreeBulkInsertState(writer->inserts);
+	else
+		end_heap_rewrite(writer->rewrite);
+	return RelationGetNumberOfBlocks(writer->rules->new_heap) - writer->before;
+}
+
+/* Leader: write all slices of the sort with the server's functions. */
+static void
 write_by_server(Copier *self)
 {
-	const CopyRules *rules = &self->rules;
-	BulkInsertState inserts = NULL;
-	RewriteState rewrite = NULL;
-	uint64		guarded = pgWalUsage.wal_bytes;
+	ServerWriter writer;
 	HeapTuple	tuple;
 	int			slice;
 
-	if (copy_makes_new_rows(rules))
-		inserts = GetBulkInsertState();
-	else
-		rewrite = begin_heap_rewrite(rules->old_heap, rules->new_heap,
-									 rules->oldest_xmin, rules->freeze_xid,
-									 rules->cutoff_multi);
+	begin_server(&writer, &self->rules);
 	while (sort_next_slice(self->team.sort, &slice))
 	{
 		while ((tuple = next_row(self)) != NULL)
-		{
-			/* the server modifies this copy */
-			HeapTuple	copy = heap_copytuple(tuple);
-
-			if (inserts)
-				heap_insert(rules->new_heap, copy, rules->command,
-							HEAP_INSERT_NO_LOGICAL | HEAP_INSERT_SKIP_FSM,
-							inserts);
-			else
-				rewrite_heap_tuple(rewrite, tuple, copy);
-			heap_freetuple(copy);
-			if (pgWalUsage.wal_bytes > guarded + PAGEWRITE_WAL)
-			{
-				guarded = pgWalUsage.wal_bytes;
-				space_take_wal(PAGEWRITE_WAL);
-			}
-		}
+			put_server(&writer, tuple);
 	}
-	if (inserts)
-		FreeBulkInsertState(inserts);
-	else
-		end_heap_rewrite(rewrite);
-	self->team.slot->pages = RelationGetNumberOfBlocks(rules->new_heap);
+	self->team.slot->pages = end_server(&writer);
+}
+
+/* Leader: after all participants copied slices of the old table, end the copy. */
+static void
+finish_blocks(Copier *self)
+{
+	Team	   *team = &self->team;
+	CopyShared *shared = team->shared;
+	ServerWriter writer;
+
+	/* a leader that rests has no writer yet */
+	if (self->writer == NULL)
+		self->writer = copywrite_begin(&self->rules, team, 0, true);
+	team->slot->pages = copywrite_finish(self->writer);
+	if (shared->rest == shared->nblocks)
+		return;
+	begin_server(&writer, &self->rules);
+	self->rows += copyscan_rest(&self->rules, team, put_server, &writer);
+	team->slot->pages += end_server(&writer);
 }
 
 static void
@@ -240,7 +362,9 @@ copy_write(Team *team)
 	Copier	   *self = (Copier *) team;
 	CopyShared *shared = team->shared;
 
-	if (pg_atomic_read_u32(&shared->linked) == 0)
+	if (self->index == NULL)
+		finish_blocks(self);
+	else if (pg_atomic_read_u32(&shared->linked) == 0)
 		write_slices(self);
 	else if (team->is_leader)
 		write_by_server(self);
@@ -256,6 +380,7 @@ copy_enter_phase(Team *team, TeamPhase phase)
 	};
 
 	CopyShared *shared = team->shared;
+	bool		sorts = ((Copier *) team)->index != NULL;
 
 	if (!team->is_leader)
 		return;
@@ -267,7 +392,8 @@ copy_enter_phase(Team *team, TeamPhase phase)
 		pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_SCANNED,
 									 copied);
 	}
-	pgstat_progress_update_param(PROGRESS_REPACK_PHASE, phases[phase]);
+	if (sorts || phase == TEAM_FILLS)
+		pgstat_progress_update_param(PROGRESS_REPACK_PHASE, phases[phase]);
 }
 
 static void
@@ -277,7 +403,7 @@ copy_open(Team *team)
 	CopyRules  *rules = &self->rules;
 	const CopyInfo *info = team->info;
 
-	team->slices = true;
+	team->slices = OidIsValid(info->index_id);
 	*rules = info->rules;
 
 	/*
@@ -286,7 +412,16 @@ copy_open(Team *team)
 	 */
 	rules->old_heap = table_open(info->old_id, AccessShareLock);
 	rules->new_heap = table_open(info->new_id, RowExclusiveLock);
-	self->index = index_open(info->index_id, AccessShareLock);
+	if (OidIsValid(info->index_id))
+		self->index = index_open(info->index_id, AccessShareLock);
+}
+
+/* Without an index, the sort did not count the rows. */
+static void
+count_rows(Copier *self)
+{
+	if (self->index == NULL)
+		self->team.slot->stats.sort.tuples = self->rows;
 }
 
 static void
@@ -294,7 +429,9 @@ copy_close(Team *team)
 {
 	Copier	   *self = (Copier *) team;
 
-	index_close(self->index, AccessShareLock);
+	count_rows(self);
+	if (self->index != NULL)
+		index_close(self->index, AccessShareLock);
 	table_close(self->rules.new_heap, RowExclusiveLock);
 	table_close(self->rules.old_heap, AccessShareLock);
 }
@@ -322,7 +459,7 @@ tablecopy_run(const CopyRules *rules, Relation index,
 	CopyInfo	info = {
 		.old_id = RelationGetRelid(rules->old_heap),
 		.new_id = RelationGetRelid(rules->new_heap),
-		.index_id = RelationGetRelid(index),
+		.index_id = index == NULL ? InvalidOid : RelationGetRelid(index),
 		.rules = *rules
 	};
 	WorkAbout	about;
@@ -330,7 +467,7 @@ tablecopy_run(const CopyRules *rules, Relation index,
 		.team = {
 			.kind = &copy_kind,
 			.worker_main = "ptsort_copy_worker_main",
-			.slices = true,
+			.slices = index != NULL,
 			.info = &info,
 			.info_size = sizeof(info),
 			.budget = (int64) maintenance_work_mem * 1024,
@@ -355,8 +492,9 @@ tablecopy_run(const CopyRules *rules, Relation index,
 	team_wait(team);
 	team_check_read(team, "copy_write");
 	shared = team->shared;
-	if (self.writer != NULL)
+	if (self.writer != NULL && index != NULL)
 		team->slot->pages = copywrite_finish(self.writer);
+	count_rows(&self);
 	team_finish(team);
 	fault_point("tablecopy: written");
 

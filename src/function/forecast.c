@@ -33,6 +33,7 @@
 #include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/pg_am_d.h"
+#include "copy/copy.h"
 #include "fmgr.h"
 #include "forecast/forecast.h"
 #include "funcapi.h"
@@ -203,8 +204,7 @@ seconds_of(const Forecast *forecast, const ForecastRequest *request,
 	Form_pg_class table = request->heap->rd_rel;
 	Job			job = {
 		.copies = request->item->copies,
-		.key = request->index == NULL || is_split ? JOB_FIXED :
-		size_key(request->index),
+		.key = is_split ? JOB_FIXED : size_key(request->index),
 		.logged = forecast->wal_bytes > 0,
 		.blocks = Max(sample->nblocks, 1),
 		.rows = forecast->rows,
@@ -256,6 +256,18 @@ forecast_index(Forecast *forecast, const ForecastRequest *request)
 	sort_end(sample.sort);
 }
 
+/* Returns the bytes of the pages that the participants fill. */
+static double
+copy_memory(const ForecastRequest *request)
+{
+	int			processes = request->workers + 1;
+	BlockNumber nblocks = RelationGetNumberOfBlocks(request->heap);
+	BlockNumber pages = processes == 1 ? PAGEWRITE_BATCH :
+		processes * tablecopy_slice_blocks(nblocks, processes);
+
+	return Min((double) pages * BLCKSZ, maintenance_work_mem * 1024.0);
+}
+
 /* A copy sorts the rows, with a word or two, unless it keeps their order. */
 static void
 forecast_copy(Forecast *forecast, const ForecastRequest *request)
@@ -277,6 +289,8 @@ forecast_copy(Forecast *forecast, const ForecastRequest *request)
 		forecast_sort(forecast, request, forecast->rows, 4 * sizeof(uint64),
 					  mean + sizeof(HeapTupleData),
 					  mean + sizeof(HeapTupleData) + 2 * sizeof(uint64));
+	else
+		forecast->memory_bytes = copy_memory(request);
 	forecast->wal_bytes = wal_of(request, forecast->file_bytes / BLCKSZ, 0);
 	forecast->seconds = seconds_of(forecast, request, &sample, &none);
 }
@@ -292,7 +306,8 @@ plan_workers(const ForecastItem *item, Relation heap, Relation index)
 {
 	const char *reason = item->copies ? cluster_why_not(heap, index) :
 		ambuild_why_not(heap);
-	int			by_cost = index == NULL ? 0 : planworkers_by_cost(heap, index);
+	int			by_cost = index == NULL && !item->copies ? 0 :
+		planworkers_by_cost(heap, index);
 	BtBuildRequest request = {.workers = by_cost};
 
 	if (reason == NULL && !item->copies && index != NULL &&

@@ -54,6 +54,7 @@ put_last_build_row(ReturnSetInfo *rsinfo, const BuildReport *report,
 	};
 	const int	nvalidation = 5;
 	bool		nulls[lengthof(values)] = {
+		[0] = !OidIsValid(report->index_id),
 		[1] = participant < 0,
 		[6] = report->scanned_before	/* scan_ms */
 	};

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster.c
- *	  The hooks that make ptsort copy tables for CLUSTER and REPACK.
+ *	  The hooks that make ptsort copy tables for CLUSTER, VACUUM FULL and REPACK.
  *
  * The server creates a transient table, copies the rows into it by calling the
  * old table's rd_tableam->relation_copy_for_cluster, and swaps the files of the
@@ -47,12 +47,13 @@ say_leaving(const char *table, const char *reason)
 const char *
 cluster_why_not(Relation old_heap, Relation index)
 {
-	if (index == NULL)
-		return "no index to sort by";
-	if (index->rd_rel->relam != BTREE_AM_OID)
+	if (index == NULL && RelationIsAccessibleInLogicalDecoding(old_heap))
+		return "logical decoding reads it as a catalog";
+	if (index != NULL && index->rd_rel->relam != BTREE_AM_OID)
 		return "not a btree index";
 	/* the server reads the rows in the order of the index, without files */
-	if (!plan_cluster_use_sort(RelationGetRelid(old_heap),
+	if (index != NULL &&
+		!plan_cluster_use_sort(RelationGetRelid(old_heap),
 							   RelationGetRelid(index)) &&
 		!planworkers_runs_fit(old_heap,
 							  size_of_runs(true, old_heap, index)))
@@ -90,7 +91,8 @@ copy_for_cluster(PT_COPY_ARGUMENTS)
 		rules.inserter = GetCurrentTransactionId();
 		rules.command = GetCurrentCommandId(true);
 	}
-	request = planworkers_request(old_heap, index, utility_workers(index),
+	request = planworkers_request(old_heap, index,
+								  index == NULL ? -1 : utility_workers(index),
 								  planworkers_by_cost(old_heap, index));
 	planworkers_limit(&request, old_heap, index, old_heap);
 	tablecopy_run(&rules, index, &request, num_tuples, tups_vacuumed,

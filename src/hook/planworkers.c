@@ -226,7 +226,7 @@ planworkers_limit(BtBuildRequest *request, Relation heap, Relation index,
 	int			best;
 
 	/* a serial build may need no runs, as its memory may suffice */
-	if (request->workers > 0 && old != NULL &&
+	if (request->workers > 0 && old != NULL && index != NULL &&
 		!planworkers_runs_fit(old, size_of_runs(copies, heap, index) +
 							  (request->workers + 1) * LEAST_FILES))
 	{

@@ -8,6 +8,8 @@
  *				each participant, and passes of merges
  *		write	rows, and bytes of the new relation
  *
+ * A copy without an index writes during the scan.
+ *
  * Participants divide all costs except those of the bytes, because all write
  * the same WAL and the same file.  Workers need time to start and to end, and
  * their team writes and merges runs; a serial build in memory has no runs.
@@ -41,7 +43,8 @@ static const struct
 	[JOB_BYTES] = {65, 36, 68, 0.8},
 	[JOB_COLLATED] = {125, 34, 68, 0.8},
 	[JOB_SPLIT] = {130, 36, 1300, 0.6},
-	[JOB_EXTRACT] = {110, 18, 18, 1.5}
+	[JOB_EXTRACT] = {110, 18, 18, 1.5},
+	[JOB_NONE] = {50, 0, 0, 0}
 };
 
 /* A byte of a new index or table, without WAL and with it */
@@ -73,7 +76,10 @@ static const double last_run_bytes = 8 * 1024 * 1024;
 double
 cost_run_bytes(const Job *job)
 {
-	double		part = job->copies ? 1 : row_costs[job->key].run_part;
+	double		part = row_costs[job->key].run_part;
+
+	if (job->copies && job->key != JOB_NONE)
+		part = 1;
 
 	return job->rows * job->row_bytes * part;
 }
@@ -107,6 +113,15 @@ sorted_later(const Job *job)
 	return bytes > last_run_bytes ? last_run_bytes / bytes : 1;
 }
 
+/* Returns the seconds of writing bytes, which participants do not divide. */
+static double
+cost_bytes(const Job *job)
+{
+	return job->rows * job->row_bytes * byte_costs[job->copies][job->logged] *
+		Min(Max(job->factor, least_byte_factor), most_byte_factor) *
+		write_factor(job) / second;
+}
+
 double
 cost_scan(const Job *job)
 {
@@ -115,7 +130,7 @@ cost_scan(const Job *job)
 
 	cost += entries(job) * row_costs[job->key].sort * (1 - sorted_later(job)) +
 		job->run_bytes * run_byte_cost;
-	return divide(job, cost);
+	return divide(job, cost) + (job->key == JOB_NONE ? cost_bytes(job) : 0);
 }
 
 double
@@ -135,20 +150,11 @@ cost_merge(const Job *job)
 		write_factor(job);
 }
 
-/* Returns the seconds of writing bytes, which participants do not divide. */
-static double
-cost_bytes(const Job *job)
-{
-	return job->rows * job->row_bytes * byte_costs[job->copies][job->logged] *
-		Min(Max(job->factor, least_byte_factor), most_byte_factor) *
-		write_factor(job) / second;
-}
-
 double
 cost_write(const Job *job)
 {
 	return divide(job, entries(job) * row_costs[job->key].read) *
-		write_factor(job) + cost_bytes(job);
+		write_factor(job) + (job->key == JOB_NONE ? 0 : cost_bytes(job));
 }
 
 double

@@ -20,7 +20,9 @@ typedef enum JobKey
 	JOB_BYTES,					/* strings, ordered by their bytes */
 	JOB_COLLATED,				/* all others */
 	JOB_SPLIT,					/* GiST, whose classes split pages */
-	JOB_EXTRACT					/* GIN, whose classes extract many keys */
+	JOB_EXTRACT,				/* GIN, whose classes extract many keys */
+	JOB_NONE					/* a copy without an index, which does all its
+								 * work during the scan */
 } JobKey;
 
 /* Job: a build of an index or a copy of a table. */
@@ -86,12 +88,12 @@ extern int	cost_fastest(const CostSum *sum, int most);
  * The forecast of a statement samples the table instead (src/forecast).
  */
 
-/* size_key returns what an index's first column costs. */
+/* size_key returns what an index's first column costs; NULL: no index. */
 extern JobKey size_key(Relation index);
 
 /*
  * size_job describes a build of an index by one participant in memory, or a
- * copy in the order of the index.
+ * copy in the order of the index or, if that is NULL, of the table's blocks.
  */
 extern void size_job(Job *job, bool copies, Relation table, Relation index);
 

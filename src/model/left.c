@@ -186,11 +186,13 @@ expected_wal(const Model *model)
 {
 	double		wal = model->state->counts[WORK_WAL];
 	double		expected = model->job.rows * model->job.row_bytes;
+	double		written = model->job.key == JOB_NONE ? model->scanned :
+		model->written;
 
 	if (!model->job.logged)
 		return wal;
-	return mix(model->written > 0 ? Max(expected, wal) : wal + expected, wal,
-			   model->written);
+	return mix(written > 0 ? Max(expected, wal) : wal + expected, wal,
+			   written);
 }
 
 static double

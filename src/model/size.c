@@ -20,8 +20,11 @@
 JobKey
 size_key(Relation index)
 {
-	Form_pg_attribute first = TupleDescAttr(RelationGetDescr(index), 0);
+	Form_pg_attribute first;
 
+	if (index == NULL)
+		return JOB_NONE;
+	first = TupleDescAttr(RelationGetDescr(index), 0);
 	if (index->rd_rel->relam == GIST_AM_OID)
 		return JOB_SPLIT;
 	if (index->rd_rel->relam == GIN_AM_OID)
@@ -151,7 +154,7 @@ size_job(Job *job, bool copies, Relation table, Relation index)
 	memset(job, 0, sizeof(Job));
 	job->copies = copies;
 	job->key = size_key(index);
-	job->logged = RelationNeedsWAL(index);
+	job->logged = copies ? RelationNeedsWAL(table) : RelationNeedsWAL(index);
 	job->blocks = RelationGetNumberOfBlocks(table);
 	job->rows = expected_rows(table);
 	if (job->key == JOB_EXTRACT)
@@ -160,7 +163,7 @@ size_job(Job *job, bool copies, Relation table, Relation index)
 		job->key == JOB_EXTRACT ? job->row_entries * entry_bytes :
 		index_row_bytes(table, index,
 						rows_per_key(table, index, job->rows), 0);
-	job->long_bytes = long_bytes(table, index);
+	job->long_bytes = index == NULL ? 0 : long_bytes(table, index);
 	job->participants = 1;
 	job->factor = 1;
 }
@@ -185,6 +188,8 @@ size_of_runs(bool copies, Relation table, Relation index)
 	double		rows = expected_rows(table);
 	double		bytes = (double) RelationGetNumberOfBlocks(table) * BLCKSZ;
 
+	if (index == NULL)
+		return 0;
 	if (copies)
 		return bytes + rows * (sizeof(HeapTupleData) + 2 * sizeof(uint64));
 	bytes = Min(bytes, rows * index_row_bytes(table, index, 1, BLCKSZ));

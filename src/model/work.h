@@ -109,8 +109,8 @@ work_count(WorkCount what, uint64 n)
 extern uint64 work_now(void);
 
 /*
- * work_describe fills in *about for a build of an index or for a copy in the
- * order of the index.
+ * work_describe fills in *about for a build of an index or for a copy
+ * (size_job).
  */
 extern void work_describe(WorkAbout *about, bool copies, Relation table,
 						  Relation index, int64 budget);

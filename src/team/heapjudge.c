@@ -272,7 +272,7 @@ heapjudge_next(HeapJudge *judge, bool *judged)
 	if (!judge->nested)
 		work_count(WORK_BLOCKS, 1);
 	report(judge, judge->done_param,
-		   heapread_done(judge->scan, judge->here.block));
+		   heapread_done(judge->reader, judge->here.block));
 
 	if (judge->here.page == NULL)
 		return true;

@@ -52,6 +52,19 @@ extern HeapReader *heapread_begin(HeapScanDesc scan, int shares, bool skips,
  */
 extern bool heapread_next(HeapReader *reader, HeapPage *page);
 
+/*
+ * heapread_range makes the reader read the blocks from 'first' to 'end' - 1,
+ * and then end.  It may be called again, at any time.
+ */
+extern void heapread_range(HeapReader *reader, BlockNumber first,
+						   BlockNumber end);
+
+/*
+ * heapread_release releases the page that heapread_next returned, which is not
+ * valid afterwards: callers hold no pin while they wait.
+ */
+extern void heapread_release(HeapReader *reader);
+
 /* heapread_pin replaces a copy with the page itself, in a pinned buffer. */
 extern void heapread_pin(HeapReader *reader, HeapPage *page);
 
@@ -61,7 +74,7 @@ extern void heapread_end(HeapReader *reader);
  * heapread_done returns the number of blocks before 'block' in the order of the
  * scan: about the number of blocks that all participants together scanned.
  */
-extern BlockNumber heapread_done(HeapScanDesc scan, BlockNumber block);
+extern BlockNumber heapread_done(const HeapReader *reader, BlockNumber block);
 
 
 /*

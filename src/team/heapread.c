@@ -57,6 +57,9 @@ struct HeapReader
 	BlockNumber most;			/* end after this number of blocks, at the end
 								 * of a chunk; InvalidBlockNumber: no limit */
 	BlockNumber nblocks;		/* number of blocks taken from the scan */
+	bool		ranged;			/* see heapread_range */
+	BlockNumber range_next;
+	BlockNumber range_end;
 	int			until_point;	/* pages until the next throttle_point() */
 	int			untimed;		/* reads since the last timed one */
 	bool		copying;		/* true: try to copy pages */
@@ -127,6 +130,16 @@ has_share(const HeapReader *reader)
 		reader->scan->rs_parallelworkerdata->phsw_chunk_remaining == 0;
 }
 
+/* Returns the next block to read, or InvalidBlockNumber. */
+static BlockNumber
+take_block(HeapReader *reader)
+{
+	if (reader->ranged)
+		return reader->range_next < reader->range_end ?
+			reader->range_next++ : InvalidBlockNumber;
+	return has_share(reader) ? InvalidBlockNumber : next_block(reader->scan);
+}
+
 static void
 fill_batch(HeapReader *reader)
 {
@@ -137,8 +150,7 @@ fill_batch(HeapReader *reader)
 	batch->others_wait = false;
 	while (batch->n < limit && !reader->ended)
 	{
-		BlockNumber block = has_share(reader) ? InvalidBlockNumber :
-			next_block(reader->scan);
+		BlockNumber block = take_block(reader);
 
 		reader->ended = block == InvalidBlockNumber;
 		if (reader->ended)
@@ -271,8 +283,8 @@ provide_buffer(HeapReader *reader, BlockNumber block, HeapPage *page)
 	return true;
 }
 
-static void
-release_page(HeapReader *reader)
+void
+heapread_release(HeapReader *reader)
 {
 	if (BufferIsValid(reader->buffer))
 		ReleaseBuffer(reader->buffer);
@@ -286,7 +298,7 @@ heapread_next(HeapReader *reader, HeapPage *page)
 	PageBatch  *batch = &reader->batch;
 	int			i;
 
-	release_page(reader);
+	heapread_release(reader);
 	if (--reader->until_point <= 0 && reader->next == batch->n)
 	{
 		throttle_point();
@@ -324,9 +336,21 @@ heapread_pin(HeapReader *reader, HeapPage *page)
 }
 
 void
+heapread_range(HeapReader *reader, BlockNumber first, BlockNumber end)
+{
+	heapread_release(reader);
+	reader->ranged = true;
+	reader->streams = false;
+	reader->range_next = first;
+	reader->range_end = end;
+	reader->ended = false;
+	reader->batch.n = reader->next = 0;
+}
+
+void
 heapread_end(HeapReader *reader)
 {
-	release_page(reader);
+	heapread_release(reader);
 	(void) segment_close(&reader->segment);
 	if (reader->batch.pages != NULL)
 		pfree(reader->batch.pages);
@@ -334,13 +358,16 @@ heapread_end(HeapReader *reader)
 }
 
 BlockNumber
-heapread_done(HeapScanDesc scan, BlockNumber block)
+heapread_done(const HeapReader *reader, BlockNumber block)
 {
+	HeapScanDesc scan = reader->scan;
 	ParallelBlockTableScanDesc parallel =
 		(ParallelBlockTableScanDesc) scan->rs_base.rs_parallel;
 	BlockNumber start = parallel != NULL ?
 		parallel->phs_startblock : scan->rs_startblock;
 
+	if (reader->ranged)
+		return block;
 	if (block >= start)
 		return block - start;
 	return scan->rs_nblocks - start + block;

@@ -30,20 +30,22 @@ buildreport_count(int participants)
 							 participants), participants);
 }
 
-/* Describe an index's sort key: its class and number of words. */
+/* Describe an index's sort key: its class and number of words, and a comma. */
 static const char *
 describe_key(Relation index)
 {
 	const PtSortKey *key;
 
+	if (index == NULL)
+		return "";
 	if (index->rd_rel->relam == GIST_AM_OID)
-		return "GiST";
+		return "GiST, ";
 	if (index->rd_rel->relam == GIN_AM_OID)
-		return "GIN";
+		return "GIN, ";
 	key = key_index(index);
 	if (key->nwords == 0)
-		return "keys compared";
-	return psprintf("keys %s, %d %s", key->exact ? "exact" : "prefix",
+		return "keys compared, ";
+	return psprintf("keys %s, %d %s, ", key->exact ? "exact" : "prefix",
 					key->nwords, key->nwords == 1 ? "word" : "words");
 }
 
@@ -52,7 +54,7 @@ buildreport_describe(const Team *team, const char *source, Relation index)
 {
 	int64		least = (int64) team->participants * PTSORT_MIN_BUDGET;
 
-	return psprintf("%s, %s, %s, %lld kB",
+	return psprintf("%s, %s, %s%lld kB",
 					buildreport_count(team->participants), source,
 					describe_key(index),
 					(long long) Max(team->budget, least) / 1024);
@@ -118,8 +120,11 @@ buildreport_publish(BuildReportKind kind, Relation index, const Team *team,
 	/* do not use GetUserId(): the server runs builds as the table's owner */
 	report->session_user = GetSessionUserId();
 	report->role = GetOuterUserId();
-	report->index_id = RelationGetRelid(index);
-	namestrcpy(&report->index_name, RelationGetRelationName(index));
+	if (index != NULL)
+	{
+		report->index_id = RelationGetRelid(index);
+		namestrcpy(&report->index_name, RelationGetRelationName(index));
+	}
 	report->scanned_before = scanned_before;
 	report->nparticipants = team->launched + 1;
 	memcpy(report->participants, team->slots, slots);

@@ -17,7 +17,7 @@ typedef struct BuildReport
 {
 	Oid			session_user;	/* only this session user may read the report */
 	Oid			role;			/* only this role may read the report */
-	Oid			index_id;
+	Oid			index_id;		/* InvalidOid: a copy without an index */
 	NameData	index_name;
 	bool		scanned_before; /* another index's build scanned the table */
 	Validation	validation;		/* its results; table_pages is 0: none */
@@ -31,7 +31,7 @@ typedef struct BuildReport
 typedef enum BuildReportKind
 {
 	BUILD_REPORT_BUILD,			/* an index build */
-	BUILD_REPORT_COPY			/* a table copied in an index's order */
+	BUILD_REPORT_COPY			/* a copy of a table */
 } BuildReportKind;
 
 /*
@@ -49,8 +49,8 @@ extern const char *buildreport_count(int participants);
 /*
  * buildreport_describe returns text for a start line: the number of
  * participants, the reason for the number of workers, the class of the index's
- * sort key, and the memory of all participants (at least PTSORT_MIN_BUDGET for
- * each).
+ * sort key (unless 'index' is NULL), and the memory of all participants (at
+ * least PTSORT_MIN_BUDGET for each).
  */
 extern const char *buildreport_describe(const Team *team, const char *source,
 										Relation index);
@@ -68,7 +68,8 @@ extern IndexBuildResult *buildreport_end(const Build *build,
 
 /*
  * buildreport_publish replaces the session's last report of kind 'kind' with a
- * report on all participants.  Call it after team_finish.
+ * report on all participants.  'index' is NULL for a copy without an index.
+ * Call it after team_finish.
  */
 extern void buildreport_publish(BuildReportKind kind, Relation index,
 								const Team *team, bool scanned_before);
