@@ -6,10 +6,10 @@
  * cluster.c decides whether ptsort makes a copy, and then calls
  * tablecopy_run().  All other declarations are for the files of this directory.
  *
- * Slices.  In a copy in the order of an index, a slice is a part of the sorted
- * stream.  In a copy without an index, a slice is a range of the old table's
- * blocks: the participant that claims it reads these blocks and writes their
- * row versions, in the same order.
+ * Slices.  In a sorted copy, a slice is a part of the sorted stream.  Otherwise
+ * the copy is in the order of the blocks, and a slice is a range of the old
+ * table's blocks: the participant that claims it reads these blocks and writes
+ * their row versions, in the same order.
  *
  * Writing.  Participants claim slices in order, and write different slices in
  * parallel.  A slice begins where the previous slice
@@ -24,7 +24,7 @@
  *
  * Links.  Only the server's functions, in the leader, can write some row
  * versions (copyscan.c).  A sorted copy finds them before any process writes.
- * Without an index, a participant ends its slice before the first page of the
+ * Otherwise a participant ends its slice before the first page of the
  * old table with such row versions.  That slice is the last one: participants
  * drop the pages of later slices, which they did not write, because they did
  * not know where.  The leader copies the rest of the table alone.
@@ -79,7 +79,8 @@ typedef struct CopyShared
 	 */
 	pg_atomic_uint64 filled;
 
-	/* for copies without an index */
+	/* for copies in the order of the blocks */
+	pg_atomic_uint32 disorder;	/* not 0: rows are not in an index's order */
 	BlockNumber nblocks;		/* of the old table; immutable, as the next */
 	BlockNumber slice_blocks;	/* of the old table, in each slice */
 	pg_atomic_uint32 next_slice;	/* first slice that no participant claimed */
@@ -92,16 +93,18 @@ typedef struct CopyShared
 /*
  * tablecopy_run fills the empty new table of 'rules' as the server's
  * heapam_relation_copy_for_cluster() does when it sorts or, if 'index' is NULL,
- * for VACUUM FULL, and increases the caller's counters.  Logs the start and end lines and, on success, publishes
+ * for VACUUM FULL, and increases the caller's counters.  If 'sorts' is false, it
+ * copies in the order of the blocks; if that is not the order of the index, it
+ * empties the new table again and returns false.  Logs the start and end lines and, on success, publishes
  * its report for ptsort_last_copy(); the report counts the table's pages.
  */
-extern void tablecopy_run(const CopyRules *rules, Relation index,
+extern bool tablecopy_run(const CopyRules *rules, Relation index, bool sorts,
 						  const BtBuildRequest *request, double *num_tuples,
 						  double *tups_vacuumed, double *tups_recently_dead);
 
 /*
  * tablecopy_slice_blocks returns the number of blocks of the old table in each
- * slice of a copy without an index.
+ * slice of a copy in the order of the blocks.
  */
 extern BlockNumber tablecopy_slice_blocks(BlockNumber nblocks, int processes);
 
@@ -124,12 +127,13 @@ extern void copyscan(const CopyRules *rules, const Team *team);
 typedef struct CopyWriter CopyWriter;
 
 /*
- * For copies without an index: copyscan_blocks copies slices until none is
- * left.  copyscan_rest passes the other row versions, from CopyShared.rest, to
+ * For copies in the order of the blocks: copyscan_blocks copies slices until
+ * none is left.  If 'in_order' is true, it stops, and sets CopyShared.disorder,
+ * at a page whose rows are not in the order of the team's sort.  copyscan_rest passes the other row versions, from CopyShared.rest, to
  * a function in the leader.  Each returns the number of row versions.
  */
 extern uint64 copyscan_blocks(const CopyRules *rules, const Team *team,
-							  CopyWriter *writer);
+							  CopyWriter *writer, bool in_order);
 extern uint64 copyscan_rest(const CopyRules *rules, const Team *team,
 							void (*put) (void *arg, HeapTuple tuple),
 							void *arg);

@@ -150,10 +150,15 @@ wait_for_place(CopyWriter *writer)
 void
 copywrite_point(CopyWriter *writer)
 {
-	if (writer->npages >= writer->most && !wait_for_place(writer))
-		drop_pages(writer);
-	if (writer->npages > PAGEWRITE_BATCH && place_is_known(writer))
+	int			most = writer->team->processes == 1 ? PAGEWRITE_BATCH + 1 :
+		writer->most;
+
+	if (writer->npages < most)
+		return;
+	if (wait_for_place(writer))
 		write_pages(writer, 1);
+	else
+		drop_pages(writer);
 }
 
 static pg_noinline void
