@@ -37,14 +37,6 @@
 #include "utils/memutils.h"
 #include "variant/variants.h"
 
-/* CopyCounts: row versions; see CopyShared. */
-typedef struct CopyCounts
-{
-	uint64		copied;
-	uint64		dead;
-	uint64		recently_dead;
-} CopyCounts;
-
 typedef struct CopyScan
 {
 	HeapJudge	judge;
@@ -199,8 +191,8 @@ is_linked(const CopyScan *cs, HeapTuple tuple)
 }
 
 /*
- * Put the page's tuples into cs->tuples, in their new form.  Returns true if the
- * server's functions must copy any of them.
+ * Put the page's tuples into cs->tuples, in their new form.  Returns true if
+ * the server's functions must copy any of them.
  */
 static bool
 form_page(CopyScan *cs)

@@ -3,20 +3,20 @@
  * tablecopy.c
  *	  Copies a table, for CLUSTER, VACUUM FULL and REPACK.
  *
- * In a sorted copy, the processes of a team (team.h) scan the old table and sort
- * the table's row versions, including their headers (copyscan.c).  In most
+ * In a sorted copy, the processes of a team (team.h) scan the old table and
+ * sort the table's row versions, including their headers (copyscan.c).  In most
  * cases, each process then reads slices of the result and writes their pages
  * (copywrite.c).
  *
- * Without an index, or if the rows seem to be in its order already, each process
- * reads slices of the old table and writes their row versions, while the team is
- * in the phase of the scan.  The team's sort remains empty, but may prove the
- * order of the rows.
+ * Without an index, or if the rows seem to be in its order already, each
+ * process reads slices of the old table and writes their row versions, while
+ * the team is in the phase of the scan.  The team's sort remains empty, but may
+ * prove the order of the rows.
  *
  * The server's own functions (rewriteheap.c or, for REPACK (CONCURRENTLY),
  * heap_insert) must write row versions that need TOAST or must keep links to
- * each other (copyscan.c), and those of a table that logical decoding reads as a
- * catalog.  The functions work in one process only.  So in a sorted copy, the
+ * each other (copyscan.c), and those of a table that logical decoding reads as
+ * a catalog.  The functions work in one process only.  So in a sorted copy, the
  * leader reads all slices, and the workers read none.  In another copy, the
  * leader copies the rest of the table after the other processes ended.
  *
@@ -44,9 +44,6 @@
 /* 1/PAGES_PART of a sort's budget is for pages whose place is not known yet. */
 #define PAGES_PART		2
 
-/* Maximum number of blocks of the old table in a slice; see src/README */
-#define SLICE_BLOCKS	(8 * PAGEWRITE_BATCH)
-
 /* CopyInfo: what the workers of a copy must know. */
 typedef struct CopyInfo
 {
@@ -63,7 +60,6 @@ typedef struct Copier
 	Team		team;			/* must be first */
 	CopyRules	rules;
 	Relation	index;			/* its order, or NULL: any */
-	bool		sorts;			/* false: in the order of the blocks */
 	const BtBuildRequest *request;	/* set in the leader only */
 	bool		started;		/* leader: true if it logged the start line */
 	int			unreported;		/* row versions to add to CopyShared.written */
@@ -89,25 +85,16 @@ copy_shared_size(Team *team, int processes, int slices)
 }
 
 /*
- * Several slices for each process, of several pages: the last page of a slice
- * is half full on average.
+ * Divide the blocks of the old table into slices: several for each process, of
+ * many blocks, because the last page of a slice is half full on average.
  */
-BlockNumber
-tablecopy_slice_blocks(BlockNumber nblocks, int processes)
-{
-	BlockNumber share = nblocks / (processes * SLICES_EACH);
-
-	if (processes == 1)
-		return nblocks;
-	return Min(Max(share, PAGEWRITE_BATCH), SLICE_BLOCKS);
-}
-
-/* Divide the blocks of the old table into slices. */
 static void
 divide_blocks(CopyShared *shared, Relation old_heap, int processes)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(old_heap);
-	BlockNumber each = tablecopy_slice_blocks(nblocks, processes);
+	BlockNumber share = nblocks / (processes * SLICES_EACH);
+	BlockNumber each = processes == 1 ? nblocks :
+		Min(Max(share, PAGEWRITE_BATCH), COPY_SLICE_BLOCKS);
 
 	shared->nblocks = shared->rest = nblocks;
 	shared->slice_blocks = each;
@@ -131,7 +118,7 @@ copy_shared_init(Team *team, int processes, int slices)
 	pg_atomic_init_u64(&shared->written, 0);
 	shared->nslices = slices;
 	pg_atomic_init_u32(&shared->disorder, 0);
-	if (!self->sorts)
+	if (!self->team.slices)
 		divide_blocks(shared, rules->old_heap, processes);
 	pg_atomic_init_u64(&shared->filled, 0);
 	pg_atomic_init_u32(&shared->next_slice, 0);
@@ -144,7 +131,7 @@ say_start(const Copier *self)
 {
 	const char *order = self->index == NULL ? "its blocks" :
 		psprintf("index \"%s\"%s", RelationGetRelationName(self->index),
-				 self->sorts ? "" : ", as its blocks are");
+				 self->team.slices ? "" : ", as its blocks are");
 
 	if (message_level_is_interesting(buildreport_log_level()))
 		ereport(buildreport_log_level(),
@@ -160,9 +147,9 @@ describe_writers(const Copier *self)
 {
 	const CopyShared *shared = self->team.shared;
 
-	if (self->writer == NULL || (!self->sorts && shared->rest == 0))
+	if (self->writer == NULL || (!self->team.slices && shared->rest == 0))
 		return "the server's functions";
-	if (!self->sorts && shared->rest < shared->nblocks)
+	if (!self->team.slices && shared->rest < shared->nblocks)
 		return psprintf("all of them, from block %u the server's functions",
 						shared->rest);
 	return "all of them";
@@ -210,13 +197,13 @@ copy_fill(Team *team)
 	Copier	   *self = (Copier *) team;
 	CopyWriter *writer;
 
-	if (self->sorts)
+	if (self->team.slices)
 	{
 		copyscan(&self->rules, team);
 		return;
 	}
 	writer = copywrite_begin(&self->rules, team,
-							 team->budget / team->processes, true);
+							 team->budget / team->processes);
 	self->rows = copyscan_blocks(&self->rules, team, writer,
 								 self->index != NULL);
 	if (team->is_leader)
@@ -258,7 +245,7 @@ write_slices(Copier *self)
 {
 	Team	   *team = &self->team;
 	Size		memory = team->budget / team->processes / PAGES_PART;
-	CopyWriter *writer = copywrite_begin(&self->rules, team, memory, false);
+	CopyWriter *writer = copywrite_begin(&self->rules, team, memory);
 	HeapTuple	tuple;
 	int			slice;
 
@@ -266,7 +253,10 @@ write_slices(Copier *self)
 	{
 		copywrite_begin_slice(writer, slice);
 		while ((tuple = next_row(self)) != NULL)
+		{
 			copywrite_add(writer, tuple);
+			copywrite_point(writer);
+		}
 		(void) copywrite_end_slice(writer);
 	}
 	if (team->is_leader)
@@ -344,7 +334,7 @@ write_by_server(Copier *self)
 	self->team.slot->pages = end_server(&writer);
 }
 
-/* Leader: after all participants copied slices of the old table, end the copy. */
+/* Leader: after all participants copied slices of the old table, end. */
 static void
 finish_blocks(Copier *self)
 {
@@ -354,7 +344,7 @@ finish_blocks(Copier *self)
 
 	/* a leader that rests has no writer yet */
 	if (self->writer == NULL)
-		self->writer = copywrite_begin(&self->rules, team, 0, true);
+		self->writer = copywrite_begin(&self->rules, team, 0);
 	team->slot->pages = copywrite_finish(self->writer);
 	if (shared->rest == shared->nblocks ||
 		pg_atomic_read_u32(&shared->disorder) != 0)
@@ -370,7 +360,7 @@ copy_write(Team *team)
 	Copier	   *self = (Copier *) team;
 	CopyShared *shared = team->shared;
 
-	if (!self->sorts)
+	if (!self->team.slices)
 		finish_blocks(self);
 	else if (pg_atomic_read_u32(&shared->linked) == 0)
 		write_slices(self);
@@ -388,7 +378,7 @@ copy_enter_phase(Team *team, TeamPhase phase)
 	};
 
 	CopyShared *shared = team->shared;
-	bool		sorts = ((Copier *) team)->sorts;
+	bool		sorts = team->slices;
 
 	if (!team->is_leader)
 		return;
@@ -411,7 +401,7 @@ copy_open(Team *team)
 	CopyRules  *rules = &self->rules;
 	const CopyInfo *info = team->info;
 
-	team->slices = self->sorts = info->sorts;
+	team->slices = info->sorts;
 	*rules = info->rules;
 
 	/*
@@ -428,7 +418,7 @@ copy_open(Team *team)
 static void
 count_rows(Copier *self)
 {
-	if (!self->sorts)
+	if (!self->team.slices)
 		self->team.slot->stats.sort.tuples = self->rows;
 }
 
@@ -455,10 +445,22 @@ static const TeamKind copy_kind = {
 	.enter_phase = copy_enter_phase
 };
 
+/* Leader, at the end: add up, log and publish what the copy did. */
+static void
+report(const Copier *self, CopyCounts *counts, double elapsed_ms)
+{
+	CopyShared *shared = self->team.shared;
+
+	counts->copied = pg_atomic_read_u64(&shared->copied);
+	counts->dead = pg_atomic_read_u64(&shared->dead);
+	counts->recently_dead = pg_atomic_read_u64(&shared->recently_dead);
+	buildreport_publish(BUILD_REPORT_COPY, self->index, &self->team, false);
+	say_end(self, counts->copied, elapsed_ms);
+}
+
 bool
 tablecopy_run(const CopyRules *rules, Relation index, bool sorts,
-			  const BtBuildRequest *request, double *num_tuples,
-			  double *tups_vacuumed, double *tups_recently_dead)
+			  const BtBuildRequest *request, CopyCounts *counts)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort table copy",
@@ -487,12 +489,10 @@ tablecopy_run(const CopyRules *rules, Relation index, bool sorts,
 		},
 		.rules = *rules,
 		.index = index,
-		.sorts = sorts,
 		.request = request
 	};
 	Team	   *team = &self.team;
 	CopyShared *shared;
-	double		copied;
 	bool		in_order;
 	instr_time	start;
 
@@ -512,14 +512,7 @@ tablecopy_run(const CopyRules *rules, Relation index, bool sorts,
 
 	in_order = pg_atomic_read_u32(&shared->disorder) == 0;
 	if (in_order)
-	{
-		copied = pg_atomic_read_u64(&shared->copied);
-		*num_tuples += copied;
-		*tups_vacuumed += pg_atomic_read_u64(&shared->dead);
-		*tups_recently_dead += pg_atomic_read_u64(&shared->recently_dead);
-		buildreport_publish(BUILD_REPORT_COPY, index, team, false);
-		say_end(&self, copied, pt_ms_since(start));
-	}
+		report(&self, counts, pt_ms_since(start));
 	team_leave(team);
 	if (!in_order)
 		RelationTruncate(rules->new_heap, 0);

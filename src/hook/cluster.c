@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster.c
- *	  The hooks that make ptsort copy tables for CLUSTER, VACUUM FULL and REPACK.
+ *	  The hooks that make ptsort copy tables: CLUSTER, VACUUM FULL, REPACK.
  *
  * The server creates a transient table, copies the rows into it by calling the
  * old table's rd_tableam->relation_copy_for_cluster, and swaps the files of the
@@ -99,8 +99,7 @@ seems_in_order(Relation old_heap, Relation index)
 /* Copy the table with workers; see tablecopy_run. */
 static bool
 copy_table(const CopyRules *rules, Relation index, bool sorts,
-		   double *num_tuples, double *tups_vacuumed,
-		   double *tups_recently_dead)
+		   CopyCounts *counts)
 {
 	Relation	old_heap = rules->old_heap;
 	BtBuildRequest request;
@@ -109,8 +108,7 @@ copy_table(const CopyRules *rules, Relation index, bool sorts,
 								  index == NULL ? -1 : utility_workers(index),
 								  planworkers_by_cost(old_heap, index));
 	planworkers_limit(&request, old_heap, sorts ? index : NULL, old_heap);
-	return tablecopy_run(rules, index, sorts, &request, num_tuples,
-						 tups_vacuumed, tups_recently_dead);
+	return tablecopy_run(rules, index, sorts, &request, counts);
 }
 
 /* The relation_copy_for_cluster callback of a redirected relcache entry */
@@ -126,7 +124,7 @@ copy_for_cluster(PT_COPY_ARGUMENTS)
 		.cutoff_multi = *multi_cutoff,
 		.snapshot = PT_COPY_SNAPSHOT
 	};
-	bool		sorts = index != NULL;
+	CopyCounts	counts;
 
 	old_heap->rd_tableam = GetHeapamTableAmRoutine();
 	redirected = InvalidOid;
@@ -143,12 +141,12 @@ copy_for_cluster(PT_COPY_ARGUMENTS)
 		rules.inserter = GetCurrentTransactionId();
 		rules.command = GetCurrentCommandId(true);
 	}
-	if (sorts && seems_in_order(old_heap, index))
-		sorts = !copy_table(&rules, index, false, num_tuples, tups_vacuumed,
-							tups_recently_dead);
-	if (sorts || index == NULL)
-		(void) copy_table(&rules, index, sorts, num_tuples, tups_vacuumed,
-						  tups_recently_dead);
+	if (index == NULL || !seems_in_order(old_heap, index) ||
+		!copy_table(&rules, index, false, &counts))
+		(void) copy_table(&rules, index, index != NULL, &counts);
+	*num_tuples += counts.copied;
+	*tups_vacuumed += counts.dead;
+	*tups_recently_dead += counts.recently_dead;
 	fault_point("cluster: end");
 }
 
