@@ -44,9 +44,6 @@
 /* 1/PAGES_PART of a sort's budget is for pages whose place is not known yet. */
 #define PAGES_PART		2
 
-/* Without a sort: pages that a participant keeps for each old one in a slice */
-#define GROWTH			4
-
 /* CopyInfo: what the workers of a copy must know. */
 typedef struct CopyInfo
 {
@@ -208,7 +205,7 @@ copy_fill(Team *team)
 	/* a slice may grow, as rows get values of added columns */
 	writer = copywrite_begin(&self->rules, team,
 							 Min(team->budget / team->processes,
-								 GROWTH * COPY_SLICE_BLOCKS * BLCKSZ));
+								 2 * COPY_SLICE_BLOCKS * BLCKSZ));
 	self->rows = copyscan_blocks(&self->rules, team, writer,
 								 self->index != NULL);
 	if (team->is_leader)
