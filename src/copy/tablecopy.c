@@ -154,7 +154,8 @@ describe_writers(const Copier *self)
 {
 	const CopyShared *shared = self->team.shared;
 
-	if (self->writer == NULL || shared->rest == 0)
+	if (self->writer == NULL ||
+		(self->index == NULL && shared->rest == 0))
 		return "the server's functions";
 	if (self->index == NULL && shared->rest < shared->nblocks)
 		return psprintf("all of them, from block %u the server's functions",
