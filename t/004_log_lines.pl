@@ -133,7 +133,6 @@ my @left = (
 	['REINDEX TABLE pg_am'],
 	# copies
 	[ 'CLUSTER points USING points_p', 'copy of table "points": not a btree index', $no_sort ],
-	[ 'VACUUM FULL points', 'copy of table "points": no index to sort by', $no_sort ],
 	[ 'CREATE INDEX b ON points USING gist (point(p)) WITH (buffering = on)',
 		'index "b": GiST, buffering = on' ],
 	[ "$small; CLUSTER ints",

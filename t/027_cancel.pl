@@ -16,7 +16,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 my $rows = $ENV{PTSORT_CANCEL_ROWS} || 40000;
-my $cancels = $ENV{PTSORT_CANCELS} || 16;
+my $cancels = $ENV{PTSORT_CANCELS} || 18;
 
 my $node = new_node(
 	'main',
@@ -55,6 +55,8 @@ my @statements = (
 	[ 'GIN, runs',        "SET ptsort.parallel_workers = 2; $few", $gin ],
 	[ 'copy',             'SET ptsort.parallel_workers = 0', 'CLUSTER t USING t_c' ],
 	[ 'copy, 2 workers',  'SET ptsort.parallel_workers = 2', 'CLUSTER t USING t_c' ],
+	[ 'copy, no index',   'SET ptsort.parallel_workers = 0', 'VACUUM FULL t' ],
+	[ 'no index, 2 workers', 'SET ptsort.parallel_workers = 2', 'VACUUM FULL t' ],
 	[ 'sort',             'SET ptsort.sort = on', sprintf($sort, 'en') ],
 	[ 'sort, in order',   'SET ptsort.sort = on', sprintf($sort, 'sorted') ],
 	[ 'sort of int8',     'SET ptsort.sort = on', sprintf($sort, 'id') ],
@@ -71,8 +73,8 @@ my $begun = $cancel =~ s/pg_cancel_backend\(pid\)/pid/r;
 sub run
 {
 	my ($settings, $statement, $after) = @_;
-	my $psql = start_psql($node, "SET application_name = 'victim'", $settings,
-		"BEGIN", $statement, 'ROLLBACK');
+	my @block = $statement =~ /^VACUUM/ ? ($statement) : ('BEGIN', $statement, 'ROLLBACK');
+	my $psql = start_psql($node, "SET application_name = 'victim'", $settings, @block);
 
 	# (psql may end before the query in $begun finds psql's statement; only
 	# pump_nb() notices that psql ended)

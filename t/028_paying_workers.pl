@@ -42,7 +42,7 @@ sub starts
 	$node->safe_psql('postgres', $sql);
 	my $log = slurp_file($node->logfile, $end);
 	my @starts;
-	while ($log =~ /ptsort: (?:building index|copying table) "(\w+)"(?: in the order of index "\w+")?: (\d+) participants?, (.*?), keys/g)
+	while ($log =~ /ptsort: (?:building index|copying table) "(\w+)"(?: in the order of (?:index "\w+"|its blocks))?: (\d+) participants?, (.*?), (?:keys|\d+ kB)/g)
 	{
 		push @starts, "$1: $2, $3";
 	}
@@ -60,7 +60,7 @@ is(starts("$limit; REINDEX TABLE small"),
 is(starts("$limit; CLUSTER small USING small_word"),
 	"small: 1, $said, $none; small_word: 1, $said, $none", 'CLUSTER of it');
 is(starts("$limit; VACUUM FULL small"),
-	"small_word: 1, $said, $none", 'VACUUM FULL of it');
+	"small: 1, $said, $none; small_word: 1, $said, $none", 'VACUUM FULL of it');
 is(starts("$limit; ALTER TABLE small ADD UNIQUE (id)"),
 	"small_id_key: 1, $said, $none", 'a constraint on it');
 is(starts("SET min_parallel_table_scan_size = 0; CREATE INDEX c ON small (id)"),
@@ -115,6 +115,9 @@ is(starts("$limit; REINDEX INDEX large_word"),
 believe(10_000_000);
 like(starts("$limit; CLUSTER large USING large_word"),
 	qr/^large: $most, \Q$said$why\E; /, 'CLUSTER of it');
+believe(10_000_000);
+like(starts("$limit; VACUUM FULL large"),
+	qr/^large: $most, \Q$said$why\E; /, 'VACUUM FULL of it');
 is(starts("SET ptsort.parallel_workers = 0; REINDEX INDEX large_word"),
 	'large_word: 1, ptsort.parallel_workers = 0', 'no workers allowed');
 

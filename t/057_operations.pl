@@ -140,16 +140,19 @@ WHERE collprovider = 'c' AND collencoding = 6 AND collname ~ '^[a-z]+_[A-Z]+\.ut
 # Wait events: a participant of a copy pauses for a limit, and others wait for
 # the place at which they may write.
 $node->safe_psql('postgres', q{CREATE TABLE t AS SELECT hashint4(g) AS a, md5(g::text) AS word FROM generate_series(1, 200000) g; CREATE INDEX t_a ON t (a)});
-my $slow = start_psql($node, 'SET ptsort.parallel_workers = 2', q{SET ptsort.max_wal_rate = '10kB'}, 'CLUSTER t USING t_a');
-foreach my $event ($major >= 17 ? [ 'Extension', 'PtsortPause' ] : [ 'Extension', 'Extension' ], [ 'IPC', 'ParallelCreateIndexScan' ])
+foreach my $copy ('CLUSTER t USING t_a', 'VACUUM FULL t')
 {
-	my ($type, $name) = @$event;
-	ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = '$type' AND wait_event = '$name' AND backend_type IN ('client backend', 'parallel worker')"),
-		"wait event $type, $name");
+	my $slow = start_psql($node, 'SET ptsort.parallel_workers = 2', q{SET ptsort.max_wal_rate = '10kB'}, $copy);
+	foreach my $event ($major >= 17 ? [ 'Extension', 'PtsortPause' ] : [ 'Extension', 'Extension' ], [ 'IPC', 'ParallelCreateIndexScan' ])
+	{
+		my ($type, $name) = @$event;
+		ok($node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = '$type' AND wait_event = '$name' AND backend_type IN ('client backend', 'parallel worker')"),
+			"$copy: wait event $type, $name");
+	}
+	$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query ~ '^(CLUSTER|VACUUM)' AND backend_type = 'client backend'});
+	$slow->{run}->finish;
 }
 is($node->safe_psql('postgres', q{SELECT type FROM pg_wait_events WHERE name = 'PtsortPause'}), 'Extension', 'pg_wait_events') if $major >= 17;
-$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query ~ '^CLUSTER' AND backend_type = 'client backend'});
-$slow->{run}->finish;
 
 # The library's version
 SKIP:

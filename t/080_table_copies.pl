@@ -1,5 +1,5 @@
-# Copies of tables by CLUSTER, with older snapshots, waiting readers, crashes, a
-# replica and logical decoding.
+# Copies of tables by CLUSTER and by VACUUM FULL, with older snapshots, waiting
+# readers, workers that fail, crashes, a replica and logical decoding.
 #
 # Depends on the version: ptsort copies rows as the server does
 use strict;
@@ -10,6 +10,7 @@ use Ptsort;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(time);
 
 my $node = new_node(
 	'primary',
@@ -19,6 +20,11 @@ fsync = on
 ptsort.parallel_workers = 2
 maintenance_work_mem = '2MB'
 });
+
+$node->safe_psql('postgres', 'CREATE EXTENSION pageinspect');
+
+# The statements, for the table NAME
+my %copy = (cluster => 'CLUSTER NAME USING NAME_word', vacuum => 'VACUUM FULL NAME');
 
 # A table for the tests, and a digest that depends only on the table's contents
 my $fill = q{
@@ -54,6 +60,24 @@ SELECT coalesce((SELECT string_agg(msg, ' ') FROM verify_heapam('NAME')), 'sound
 }, $name));
 }
 
+# Returns what is_copied() expects after a copy: the rows in their new order.
+sub rows_after
+{
+	my ($kind, $name, $server) = @_;
+	my $order = $kind eq 'cluster' ? 'word' : 'ctid';
+	return ($server // $node)->safe_psql('postgres', of(qq{
+SET enable_indexscan = off; SET enable_bitmapscan = off;
+SELECT count(*), md5(string_agg(NAME::text, ' ' ORDER BY $order)) FROM NAME}, $name));
+}
+
+# Checks that a table is sound, and has these rows in this order.
+sub is_copied
+{
+	my ($server, $name, $rows, $what) = @_;
+	is($server->safe_psql('postgres', of(q{SELECT coalesce(string_agg(msg, ' '), 'sound') FROM verify_heapam('NAME')}, $name)), 'sound', "$what: sound");
+	is(rows_after('vacuum', $name, $server), $rows, "$what: the rows");
+}
+
 # A copy keeps row versions that an older snapshot sees, with links to their
 # successors.  A session that follows a link finds that the row changed.
 $node->safe_psql('postgres', of($fill, 'chains'));
@@ -83,52 +107,145 @@ is(copies_since($end), 'chains: 3, all of them', 'chains: when the snapshot is g
 is($node->safe_psql('postgres', of($digest, 'chains')), $new_digest, 'chains: the same rows');
 is(sound($node, 'chains'), 'sound|0', 'chains: in order again');
 
+# VACUUM FULL copies chains as the server does.  The first chain is in the first
+# page, in the middle, where other participants may have passed it, or in the
+# last page.  Chains may be in one page or end in the last pages.  A snapshot
+# older than the copy may see some row versions of a chain, or none.
+sub versions
+{
+	my ($name) = @_;
+	return $node->safe_psql('postgres', of(q{
+WITH items AS (SELECT row_number() OVER (ORDER BY block, lp) n, format('(%s,%s)', block, lp)::tid self, i.*
+	FROM generate_series(0, pg_relation_size('NAME') / 8192 - 1) block, heap_page_items(get_raw_page('NAME', block::int)) i)
+SELECT count(*), count(*) FILTER (WHERE i.n <> next.n), md5(string_agg(concat_ws(' ', i.t_xmin, i.t_xmax, i.t_infomask, i.t_infomask2, i.t_hoff, i.t_bits, i.t_data, next.n), ' ' ORDER BY i.n)),
+	count(next.n), pg_relation_size('NAME', 'fsm'), pg_relation_size('NAME', 'vm')
+FROM items i LEFT JOIN items next ON next.self = i.t_ctid}, $name));
+}
+my $none = "all of them";
+my $rest = qr/all of them, from block (\d+) the server's functions/;
+my @few = ('UPDATE NAME SET few = few + 1 WHERE %s', 'UPDATE NAME SET few = few + 1, word = md5(word) WHERE %s');
+my @chains = (
+	[ 'first', "the server's functions", 'id = 1', @few ],
+	[ 'middle', $rest, 'id = 11000', @few ],
+	[ 'last', $rest, 'id = 20000', @few ],
+	[ 'several', $rest, 'id > 5000 AND id % 1500 = 7', @few, 'DELETE FROM NAME WHERE %s AND id % 1000 = 7' ],
+	[ 'moved', $rest, 'id BETWEEN 13000 AND 19000', @few ],
+	[ 'deleted', $none, 'id % 7 = 0', 'DELETE FROM NAME WHERE %s' ],
+	[ 'locked', $rest, 'id = 15000', 'SELECT FROM NAME WHERE %s FOR KEY SHARE', 'SAVEPOINT a', $few[0] ],
+	[ 'aborted', $none, 'id % 7 = 0', 'SAVEPOINT a', @few, 'ROLLBACK TO a' ]);
+foreach (@chains)
+{
+	my ($shape, $writers, $where, @changes) = @$_;
+	$node->safe_psql('postgres', join ';', 'BEGIN', of($fill, 'twin'), of($fill, 'chains2'), 'COMMIT');
+	my $seen = $node->safe_psql('postgres', of($digest, 'chains2'));
+	my $old = $node->background_psql('postgres');
+	$old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+	# both tables change in the same transactions
+	$node->safe_psql('postgres', join ';', 'BEGIN', map({ my $sql = sprintf($_ =~ s/% (\d)/%% $1/gr, $where);
+		$sql =~ /SAVEPOINT|ROLLBACK/ && $sql !~ /NAME/ ? $sql : (of($sql, 'twin'), of($sql, 'chains2')) } @changes), 'COMMIT') ;
+	my $rows = $node->safe_psql('postgres', of($digest, 'chains2'));
+	my $end = log_end($node);
+	$node->safe_psql('postgres', 'VACUUM FULL chains2');
+	like(copies_since($end), qr/^chains2: 3, (?:$writers)$/, "chains, $shape: copied");
+	$node->safe_psql('postgres', 'SET ptsort.enable = off; VACUUM FULL twin');
+	is(versions('chains2'), versions('twin'), "chains, $shape: the server's row versions");
+	is($node->safe_psql('postgres', of($digest, 'chains2')), $rows, "chains, $shape: what is new");
+	is($old->query_safe(of($digest, 'chains2')), $seen, "chains, $shape: what the old snapshot sees");
+	is($node->safe_psql('postgres', q{SELECT string_agg(msg, ' ') FROM verify_heapam('chains2')}), '', "chains, $shape: sound");
+	end_session($old);
+	$node->safe_psql('postgres', 'DROP TABLE twin, chains2');
+}
+
 # Progress, while participants write slices; a reader waits and then gets all
 # rows; a session cancels the statement and runs it again
 $node->safe_psql('postgres', of($fill, 'watched'));
 my $watched_digest = $node->safe_psql('postgres', of($digest, 'watched'));
 my $segments = dsm_segments($node);
-foreach my $cancel (1, 0)
+my %progress = (
+	cluster => [ '1:pause', qr/^CLUSTER\|writing new heap\|20000\|0\|t$/ ],
+	vacuum => [ '2:pause:leader', qr/^VACUUM FULL\|seq scanning heap\|(\d+)\|\1\|f$/ ]);
+foreach my $run (map { ([ $_, 1 ], [ $_, 0 ]) } sort keys %copy)
 {
+	my ($kind, $cancel) = @$run;
+	my ($fault, $says) = @{ $progress{$kind} };
+	my $rows = rows_after($kind, 'watched');
 	my $pause = pause_points($node);
-	my $psql = start_psql($node,
-		q{SET ptsort_test.fault = 'copywrite: begin slice:1:pause:leader, copywrite: begin slice:1:pause:worker'},
-		'CLUSTER watched USING watched_word');
-	ok(wait_for_point($node, 'copywrite: begin slice', 3), 'progress: all are about to write');
-	is($node->safe_psql('postgres', q{
+	my $psql = start_psql($node, "SET ptsort_test.fault = 'copywrite: begin slice:$fault'",
+		of($copy{$kind}, 'watched'));
+	ok(wait_for_point($node, 'copywrite: begin slice', $kind eq 'vacuum' ? 1 : 3), "progress, $kind: about to write");
+	like($node->safe_psql('postgres', q{
 SELECT command, phase, heap_tuples_scanned, heap_tuples_written, heap_blks_total = heap_blks_scanned
-FROM pg_stat_progress_cluster WHERE relid = 'watched'::regclass}),
-		'CLUSTER|writing new heap|20000|0|t', 'progress: what the view says');
+FROM pg_stat_progress_cluster WHERE relid = 'watched'::regclass}), $says, "progress, $kind: what the view says");
 	my $reader = start_psql($node, of($digest, 'watched'));
 	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'SELECT count%watched'})
-	  or fail('progress: the reader waits');
+	  or fail("progress, $kind: the reader waits");
 	$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_progress_cluster}) if $cancel;
 	end_session($pause);
 	$psql->{run}->finish;
-	like($psql->{err}, $cancel ? qr/canceling statement due to user request/ : qr/^$/, 'progress: the end');
+	like($psql->{err}, $cancel ? qr/canceling statement due to user request/ : qr/^$/, "progress, $kind: the end");
 	$reader->{run}->finish;
-	is($reader->{out}, "$watched_digest\n", 'progress: the reader has all rows');
-	check_nothing_left($node, 'progress', $segments) if $cancel;
+	is($reader->{out}, "$watched_digest\n", "progress, $kind: the reader has all rows");
+	check_nothing_left($node, "progress, $kind", $segments) if $cancel;
+	is_copied($node, 'watched', $rows, "progress, $kind") unless $cancel;
 }
-is(sound($node, 'watched'), 'sound|0', 'progress: in order');
+
+# Participants of VACUUM FULL wait for one that pauses in its slice.  A cancel
+# ends all waits soon, and so does an error or the end of a worker.  The table
+# stays as it was.
+foreach my $slow ('leader', 'worker')
+{
+	foreach my $point ('copywrite: begin slice', 'copywrite: wait', 'copywrite: filled')
+	{
+		my $rows = rows_after('vacuum', 'watched');
+		my $pause = pause_points($node);
+		my $psql = start_psql($node, "SET ptsort_test.fault = '$point:1:pause:$slow'",
+			'SET ptsort_test.leader_participates = ' . ($slow eq 'leader' ? 'on' : 'off'), 'VACUUM FULL watched');
+		ok(wait_for_point($node, $point, $slow eq 'leader' ? 1 : 2), "wait: $slow, $point");
+		my $begin = time;
+		$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_progress_cluster});
+		# the pause itself does not end
+		if ($slow eq 'worker')
+		{
+			$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_progress_cluster}) or fail('the leader ends');
+			cmp_ok(time - $begin, '<', 1, "wait: $slow, $point: canceled");
+		}
+		end_session($pause);
+		$psql->{run}->finish;
+		like($psql->{err}, qr/canceling statement due to user request/, "wait: $slow, $point: the error");
+		check_nothing_left($node, "wait: $slow, $point", $segments);
+		is_copied($node, 'watched', $rows, "wait: $slow, $point");
+	}
+}
+foreach my $fault (map { ("$_:1:error:worker", "$_:2:fatal:worker", "$_:1:error:leader") } ('copywrite: begin slice', 'copywrite: wait', 'copywrite: filled'))
+{
+	my $rows = rows_after('vacuum', 'watched');
+	my (undef, $err) = try_sql($node, 'SET ptsort_test.leader_participates = ' . ($fault =~ /leader/ ? 'on' : 'off') . "; SET ptsort_test.fault = '$fault'; VACUUM FULL watched");
+	like($err, qr/injected|terminating|lost connection/, "faults: $fault");
+	check_nothing_left($node, "faults: $fault", $segments);
+	is_copied($node, 'watched', $rows, "faults: $fault");
+}
 
 # An invalidation between the creation of the new table and the copy: the server
 # does the copy, and ptsort logs the reason.  The test updates pg_class, because
 # a GRANT, which would also invalidate, waits for the table's lock since
 # PostgreSQL 18.
-$end = log_end($node);
-my $pause = pause_points($node);
-my $psql = start_psql($node, q{SET ptsort_test.fault = 'cluster: redirected:1:pause:leader'},
-	'CLUSTER watched', 'CLUSTER watched');
-ok(wait_for_point($node, 'cluster: redirected'), 'invalidation: the table has been redirected');
-$node->safe_psql('postgres', q{UPDATE pg_class SET relacl = relacl WHERE oid = 'watched'::regclass});
-end_session($pause);
-$psql->{run}->finish;
-is($psql->{err}, '', 'invalidation: no error');
-like(slurp_file($node->logfile, $end),
-	qr/leaving copy of table "watched" to the server: its relcache entry was rebuilt meanwhile.*copied table "watched"/s,
-	"invalidation: the server's copy, and then ptsort's");
-is($node->safe_psql('postgres', of($digest, 'watched')), $watched_digest, 'invalidation: the same rows');
+my ($pause, $psql);
+foreach my $kind (sort keys %copy)
+{
+	my $sql = of($copy{$kind}, 'watched');
+	$end = log_end($node);
+	$pause = pause_points($node);
+	$psql = start_psql($node, q{SET ptsort_test.fault = 'cluster: redirected:1:pause:leader'}, $sql, $sql);
+	ok(wait_for_point($node, 'cluster: redirected'), 'invalidation: the table has been redirected');
+	$node->safe_psql('postgres', q{UPDATE pg_class SET relacl = relacl WHERE oid = 'watched'::regclass});
+	end_session($pause);
+	$psql->{run}->finish;
+	is($psql->{err}, '', 'invalidation: no error');
+	like(slurp_file($node->logfile, $end),
+		qr/leaving copy of table "watched" to the server: its relcache entry was rebuilt meanwhile.*copied table "watched"/s,
+		"invalidation: the server's copy, and then ptsort's");
+	is($node->safe_psql('postgres', of($digest, 'watched')), $watched_digest, 'invalidation: the same rows');
+}
 
 # Logical decoding shows the updates before and after a copy, and nothing of the
 # copy itself.  If logical decoding reads a table as a catalog, it finds the
@@ -146,12 +263,16 @@ UPDATE watched SET few = -2 WHERE id = 1;
 CLUSTER watched;
 UPDATE decoded SET few = -2 WHERE id = 1;
 COMMIT;
+VACUUM FULL decoded;
+VACUUM FULL watched;
+UPDATE decoded SET few = -3 WHERE id = 1;
 });
-is(copies_since($end), q{decoded: 3, all of them; watched: 3, the server's functions}, 'decoding: copied');
+is(copies_since($end), q{decoded: 3, all of them; watched: 3, the server's functions; decoded: 3, all of them}, 'decoding: copied');
+like(slurp_file($node->logfile, $end), qr/leaving copy of table "watched" to the server: logical decoding reads it as a catalog/, 'decoding: not copied');
 is($node->safe_psql('postgres', q{
 SELECT split_part(data, ' ', 2) || ' few:' || split_part(data, 'few[integer]:', 2) FROM pg_logical_slot_get_changes('slot', NULL, NULL)
 WHERE data LIKE 'table %'}),
-	"public.watched: few:-1\npublic.decoded: few:-1\npublic.watched: few:-2\npublic.decoded: few:-2", 'decoding: the changes');
+	"public.watched: few:-1\npublic.decoded: few:-1\npublic.watched: few:-2\npublic.decoded: few:-2\npublic.decoded: few:-3", 'decoding: the changes');
 
 # A copy of a user catalog table writes the new place of each row version that
 # decoding may need.  The places that ptsort writes for one table equal those
@@ -190,6 +311,11 @@ $end = log_end($node);
 $node->safe_psql('postgres', 'CLUSTER parted USING parted_word');
 is(join('; ', sort split /; /, copies_since($end)), 'parted_1: 3, all of them; parted_2: 3, all of them', 'partitions: copied');
 is(sound($node, $_), 'sound|0', "partitions: $_ is in order") foreach ('parted_1', 'parted_2');
+my %rows = map { $_ => rows_after('vacuum', $_) } ('parted_1', 'parted_2');
+$end = log_end($node);
+$node->safe_psql('postgres', 'VACUUM FULL parted');
+is(join('; ', sort split /; /, copies_since($end)), 'parted_1: 3, all of them; parted_2: 3, all of them', 'partitions: copied again');
+is_copied($node, $_, $rows{$_}, "partitions: $_") foreach sort keys %rows;
 is($node->safe_psql('postgres', of($digest, 'parted')), $node->safe_psql('postgres', of($digest, 'watched')), 'partitions: the same rows');
 $node->safe_psql('postgres', q{DROP TABLE parted; UPDATE watched SET word = md5(word)});
 my %all_digests = map { $_ => $node->safe_psql('postgres', of($digest, $_)) } ('chains', 'decoded', 'watched');
@@ -202,54 +328,60 @@ foreach my $table (sort keys %all_digests)
 	is($node->safe_psql('postgres', of($digest, $table)), $all_digests{$table}, "all tables: $table has the same rows");
 }
 
-# A crash right after the commit, without a checkpoint during the copy; and a
-# crash after a checkpoint in the middle of the copy
-$node->safe_psql('postgres', of($fill, 'crashed') . q{CREATE UNLOGGED TABLE lost (id int PRIMARY KEY); INSERT INTO lost SELECT generate_series(1, 5000)});
-my $crashed_digest = $node->safe_psql('postgres', of($digest, 'crashed'));
-$node->safe_psql('postgres', 'CHECKPOINT');
-$node->safe_psql('postgres', 'CLUSTER crashed USING crashed_word; CLUSTER lost USING lost_pkey');
-$node->stop('immediate');
-$node->start;
-is(sound($node, 'crashed'), 'sound|0', 'crash: in order');
-is($node->safe_psql('postgres', of($digest, 'crashed')), $crashed_digest, 'crash: the same rows');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM lost'), '0', 'crash: there was a recovery');
+# A crash right after the commit, without a checkpoint during the copy; a crash
+# after a checkpoint in the middle of the copy; and a crash in the middle, which
+# leaves the table unchanged
+$node->safe_psql('postgres', of($fill, 'crashed') . q{CREATE UNLOGGED TABLE lost (id int PRIMARY KEY)});
+foreach my $kind (sort keys %copy)
+{
+	my $sql = of($copy{$kind}, 'crashed');
+	$node->safe_psql('postgres', 'INSERT INTO lost SELECT generate_series(1, 5000); CHECKPOINT');
+	my $rows = rows_after($kind, 'crashed');
+	$node->safe_psql('postgres', $sql);
+	$node->safe_psql('postgres', $kind eq 'cluster' ? 'CLUSTER lost USING lost_pkey' : 'VACUUM FULL lost');
+	$node->stop('immediate');
+	$node->start;
+	is_copied($node, 'crashed', $rows, "crash, $kind");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM lost'), '0', 'crash: there was a recovery');
 
-$node->safe_psql('postgres', 'UPDATE crashed SET word = md5(word); DELETE FROM crashed WHERE id % 3 = 0');
-$crashed_digest = $node->safe_psql('postgres', of($digest, 'crashed'));
-$pause = pause_points($node);
-$psql = start_psql($node, q{SET ptsort_test.fault = 'build: after load:1:pause:leader'}, 'CLUSTER crashed');
-ok(wait_for_point($node, 'build: after load'), 'checkpoint: the copy is being written');
-$node->safe_psql('postgres', 'CHECKPOINT');
-end_session($pause);
-$psql->{run}->finish;
-is($psql->{err}, '', 'checkpoint: copied');
-$node->stop('immediate');
-$node->start;
-is(sound($node, 'crashed'), 'sound|0', 'checkpoint: in order');
-is($node->safe_psql('postgres', of($digest, 'crashed')), $crashed_digest, 'checkpoint: the same rows');
+	$node->safe_psql('postgres', 'UPDATE crashed SET word = md5(word); DELETE FROM crashed WHERE id % 3 = 0; INSERT INTO crashed SELECT -i, md5((-i)::text) FROM generate_series(1, 10000) i');
+	$rows = rows_after($kind, 'crashed');
+	my $point = $kind eq 'cluster' ? 'build: after load' : 'copywrite: filled';
+	$pause = pause_points($node);
+	$psql = start_psql($node, "SET ptsort_test.fault = '$point:1:pause:leader'", $sql);
+	ok(wait_for_point($node, $point), "checkpoint, $kind: the copy is being written");
+	$node->safe_psql('postgres', 'CHECKPOINT');
+	end_session($pause);
+	$psql->{run}->finish;
+	is($psql->{err}, '', "checkpoint, $kind: copied");
+	$node->stop('immediate');
+	$node->start;
+	is_copied($node, 'crashed', $rows, "checkpoint, $kind");
 
-# A crash in the middle of a copy: the table is unchanged
-$pause = pause_points($node);
-$psql = start_psql($node, q{SET ptsort_test.fault = 'copywrite: filled:2:pause'},
-	q{SET ptsort_test.leader_participates = off}, 'CLUSTER crashed');
-ok(wait_for_point($node, 'copywrite: filled'), 'crash in the middle: some slices are written');
-$node->stop('immediate');
-$psql->{run}->finish;
-$pause->quit;
-$node->start;
-is(sound($node, 'crashed'), 'sound|0', 'crash in the middle: in order');
-is($node->safe_psql('postgres', of($digest, 'crashed')), $crashed_digest, 'crash in the middle: the same rows');
+	$rows = rows_after('vacuum', 'crashed');
+	$pause = pause_points($node);
+	$psql = start_psql($node, q{SET ptsort_test.fault = 'copywrite: filled:2:pause'},
+		q{SET ptsort_test.leader_participates = off}, $sql);
+	ok(wait_for_point($node, 'copywrite: filled'), "crash in the middle, $kind: some slices are written");
+	$node->stop('immediate');
+	$psql->{run}->finish;
+	$pause->quit;
+	$node->start;
+	is_copied($node, 'crashed', $rows, "crash in the middle, $kind");
+}
 
 # A replica
 $node->backup('base');
 my $replica = PostgreSQL::Test::Cluster->new('replica');
 $replica->init_from_backup($node, 'base', has_streaming => 1);
 $replica->start;
-$node->safe_psql('postgres', 'UPDATE crashed SET word = md5(word) WHERE id % 2 = 0; CLUSTER crashed; CLUSTER decoded');
+$node->safe_psql('postgres', of($fill, 'freed') . q{UPDATE crashed SET word = md5(word) WHERE id % 2 = 0; DELETE FROM freed WHERE id % 3 = 0});
+%rows = map { $_ => rows_after($_ eq 'freed' ? 'vacuum' : 'cluster', $_) } ('crashed', 'decoded', 'freed');
+$node->safe_psql('postgres', 'CLUSTER crashed; CLUSTER decoded; VACUUM FULL freed');
 $node->wait_for_catchup($replica);
-foreach my $table ('crashed', 'decoded')
+foreach my $table (sort keys %rows)
 {
-	is(sound($replica, $table), 'sound|0', "replica: $table is in order");
+	is_copied($replica, $table, $rows{$table}, "replica: $table");
 	my $places = of('SELECT md5(string_agg(concat(ctid, xmin, xmax, word), $$ $$ ORDER BY ctid)) FROM NAME', $table);
 	is($replica->safe_psql('postgres', $places), $node->safe_psql('postgres', $places), "replica: $table is that of the primary");
 }
@@ -263,13 +395,14 @@ foreach my $stopped ($node, $replica)
 # With wal_level = minimal, a copy writes little WAL.
 $node = new_node('minimal', conf => "wal_level = minimal\nmax_wal_senders = 0\nwal_skip_threshold = 0\nptsort.parallel_workers = 2\n");
 $node->safe_psql('postgres', of($fill, 'skipped'));
-$crashed_digest = $node->safe_psql('postgres', of($digest, 'skipped'));
-my $before = $node->safe_psql('postgres', 'SELECT pg_current_wal_lsn()');
-is($node->safe_psql('postgres', q{CLUSTER skipped USING skipped_word; SELECT wal_bytes < 100000 FROM ptsort_last_copy() WHERE participant IS NULL}),
-	't', 'no WAL: little is logged');
-$node->stop('immediate');
-$node->start;
-is(sound($node, 'skipped'), 'sound|0', 'no WAL: in order');
-is($node->safe_psql('postgres', of($digest, 'skipped')), $crashed_digest, 'no WAL: the same rows');
+foreach my $kind (sort keys %copy)
+{
+	my $rows = rows_after($kind, 'skipped');
+	is($node->safe_psql('postgres', of("$copy{$kind}; SELECT wal_bytes < 100000 FROM ptsort_last_copy() WHERE participant IS NULL", 'skipped')),
+		't', "no WAL, $kind: little is logged");
+	$node->stop('immediate');
+	$node->start;
+	is_copied($node, 'skipped', $rows, "no WAL, $kind");
+}
 $node->stop;
 done_testing();

@@ -77,7 +77,7 @@ is(run_statement('REPACK one USING INDEX one_word', 'one'),
 is(run_statement('REPACK (ANALYZE, VERBOSE) two USING INDEX two_word_idx', 'two'),
 	'two: 3 | two_pkey: 3, two_word_idx: 3 | 20000/0/2', '(ANALYZE, VERBOSE)');
 is(run_statement('REPACK one', 'one'),
-	'one: left, no index to sort by | one_pkey: 3, one_word: 3 | 20000/0/2', 'in physical order');
+	'one: 3 | one_pkey: 3, one_word: 3 | 20000/0/2', 'in physical order');
 is(run_statement('REPACK parted USING INDEX parted_word', 'low', 'high'),
 	'low: 3; high: 3 | high_word_idx: 3, low_word_idx: 3 | 4999/0/1 15001/0/1', 'partitions');
 my $all = run_statement('REPACK USING INDEX', 'one', 'two');
@@ -92,7 +92,7 @@ is(run_statement('REPACK (CONCURRENTLY) excludes USING INDEX excludes_word_excl'
 	  . ' | excludes_few_repacknew: 3, excludes_pkey_repacknew: 3, excludes_word_excl_repacknew: 3'
 	  . ' | 20000/0/3', 'CONCURRENTLY: copy and builds');
 is(run_statement('REPACK (CONCURRENTLY) two', 'two'),
-	'two: left, no index to sort by | two_pkey_repacknew: 3, two_word_idx_repacknew: 3 | 20000/0/2',
+	'two: 3 | two_pkey_repacknew: 3, two_word_idx_repacknew: 3 | 20000/0/2',
 	'CONCURRENTLY: in physical order');
 my $end = log_end($node);
 $node->safe_psql('postgres', 'CREATE INDEX one_few ON one (few)');

@@ -89,6 +89,12 @@ foreach my $wide (0, 1)
 		sub { is(progress('relation, table_name, kind, phase, participants'), 'public."Ordered"|public."Ordered"|copy|scan|2', 'a copy: scan') });
 	at_point('build: before load', 2, 'CLUSTER "Ordered" USING ordered_a',
 		sub { is(progress("phase, percent > 0, percent < 100, seconds_left > 0, wal_bytes_expected > 1000000"), 'write|t|t|t|t', 'a copy: write') });
+	at_point('copywrite: begin slice', 3, 'VACUUM FULL "Ordered"',
+		sub { is(progress('relation, table_name, kind, phase, participants, temp_bytes_expected'), 'public."Ordered"|public."Ordered"|copy|scan|3|0', 'a copy without an index') });
+	at_point('copywrite: filled', 1, 'VACUUM FULL "Ordered"',
+		sub { is(progress("phase, percent > 0, percent < 100, wal_bytes_expected > 1000000"), 'scan|t|t|t', 'a copy without an index: scan') });
+	at_point('build: before load', 1, 'VACUUM FULL "Ordered"',
+		sub { is(progress("phase, percent > 50, percent < 100"), 'write|t|t', 'a copy without an index: write') });
 	$node->safe_psql('postgres', q{INSERT INTO "Ordered" SELECT 1, string_agg(md5(g::text), '') FROM generate_series(1, 1000) g});
 }
 
