@@ -145,7 +145,7 @@ LAYERS = \
 		pageread marks heapjudge heapread heapscan team build parallel) \
 	validate/validate \
 	$(addprefix write/, \
-		pagewrite slicelist buildreport) \
+		pagewrite slicelist buildreport indexbuild) \
 	$(addprefix btree/, \
 		btpage btbuild btload siblings) \
 	$(addprefix gist/, \

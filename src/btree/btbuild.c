@@ -18,7 +18,6 @@
 #include "btree/btbuild.h"
 #include "catalog/storage.h"
 #include "debug.h"
-#include "sort/tuplesort.h"
 #include "text/text_rank.h"
 #include "util.h"
 #include "utils/memutils.h"
@@ -63,8 +62,6 @@ typedef struct BtBuild
 	BtBuildInfo info;
 	const BtBuildRequest *request;
 	WaitingRuns described;		/* set by siblings_describe before the scan */
-	bool		started;		/* true after the start line was logged */
-	BtLoad	   *load;			/* kept until all participants' loads end */
 } BtBuild;
 
 /* Make an index a sibling.  'segment', already attached, is for its sort. */
@@ -167,8 +164,7 @@ btbuild_open(Team *team)
 	BtBuild    *self = (BtBuild *) team;
 	const BtBuildInfo *info = team->info;
 
-	build_open(team);
-	team->slices = true;
+	indexbuild_open(team);
 	if (info->stored != DSM_HANDLE_INVALID)
 	{
 		self->stored = siblings_attach(info->stored);
@@ -213,16 +209,13 @@ begin_sort(const BtBuild *self, Relation index, const IndexInfo *index_info,
 	return sort;
 }
 
-/* The leader logs the start line when it knows the number of participants. */
 static PtSort *
 btbuild_begin(Team *team, const PtSortOptions *options)
 {
 	BtBuild    *self = (BtBuild *) team;
 
-	if (team->is_leader && !self->started)
-		buildreport_start(&self->base, self->request->source,
-						  describe_scan(self));
-	self->started = true;
+	if (team->is_leader)
+		indexbuild_start(&self->base, describe_scan(self));
 	return begin_sort(self, self->base.index, self->base.index_info, options);
 }
 
@@ -279,59 +272,24 @@ btbuild_fill(Team *team)
 	pfree(targets);
 }
 
-/* Load the sort's current slice as slice 'number' of the index. */
-static void
-load_slice(const Team *team, BtLoad *load, int number)
-{
-	const PtSortKey *key = variant_index_exact_key(team->sort);
-	const uint64 *entries;
-	IndexTuple	itup;
-	int			n;
-
-	btload_begin_slice(load, number);
-	if (key)
-	{
-		while ((entries = variant_get_index_entries(team->sort, &n)) != NULL)
-			btload_add_entries(load, &key->pack, entries, n);
-	}
-	else
-	{
-		while ((itup = variant_get_index(team->sort, true)) != NULL)
-			btload_add(load, itup);
-	}
-	btload_end_slice(load);
-}
-
-/* Load slices.  The leader keeps its load for btload_finish. */
-static void
-btbuild_load(Team *team)
-{
-	BtBuild    *self = (BtBuild *) team;
-	BtLoad	   *load = btload_begin(&self->base);
-	int			slice;
-
-	while (!sort_failed(team->sort) && sort_next_slice(team->sort, &slice))
-		load_slice(team, load, slice);
-	if (team->is_leader)
-		self->load = load;
-	else
-		team->slot->pages = btload_end(load);
-}
-
-static const TeamKind btbuild_kind = {
-	.open = btbuild_open,
-	.close = btbuild_close,
-	.prepare = btbuild_prepare,
-	.begin = btbuild_begin,
-	.fill = btbuild_fill,
-	.perform_others = btbuild_perform_siblings,
-	.read = btbuild_load,
-	.shared_size = btload_shared_size,
-	.shared_init = btload_shared_init,
-	.enter_phase = build_enter_phase
+static const IndexBuildKind btbuild_kind = {
+	.team = {
+		.open = btbuild_open,
+		.close = btbuild_close,
+		.prepare = btbuild_prepare,
+		.begin = btbuild_begin,
+		.fill = btbuild_fill,
+		.perform_others = btbuild_perform_siblings,
+		.read = indexbuild_read,
+		.shared_size = indexbuild_shared_size,
+		.shared_init = btload_shared_init,
+		.enter_phase = build_enter_phase
+	},
+	.worker_main = "ptsort_btbuild_worker_main",
+	.load = &btload
 };
 
-TEAM_WORKER_MAIN(ptsort_btbuild_worker_main, BtBuild, btbuild_kind);
+TEAM_WORKER_MAIN(ptsort_btbuild_worker_main, BtBuild, btbuild_kind.team);
 
 
 /*
@@ -356,8 +314,8 @@ run_build(BtBuild *self)
 	contradicted = team_contradicted(team);
 	if (OidIsValid(contradicted))
 		return contradicted;
-	build_check(build, "btbuild_load");
-	team->slot->pages = btload_finish(self->load);
+	build_check(build, "load");
+	load_finish(build);
 	fault_point("build: after finish");
 	return InvalidOid;
 }
@@ -372,7 +330,7 @@ undo(BtBuild *self, Oid collation)
 {
 	Relation	index = self->base.index;
 
-	btload_end(self->load);
+	(void) load_end(self->base.load);
 	RelationTruncate(index, 0);
 	ereport(buildreport_log_level(),
 			(errmsg("ptsort: restarting build of index \"%s\": its collation contradicts itself",
@@ -402,13 +360,11 @@ begin_build(const PtParallelRequest *what, const BtBuildRequest *request)
 	Team	   *team = &self->base.team;
 	const WaitingRuns *runs = request->runs;
 
-	build_init(&self->base, &btbuild_kind, what, &self->info.base,
-			   sizeof(self->info));
+	indexbuild_init(&self->base, &btbuild_kind, what, &self->info.base,
+					sizeof(self->info), request->source);
 	self->request = request;
 	self->info.check_unique = request->check_unique;
 	self->info.stored = DSM_HANDLE_INVALID;
-	team->worker_main = "ptsort_btbuild_worker_main";
-	team->slices = true;
 	if (runs != NULL)
 	{
 		self->info.stored = dsm_segment_handle(runs->segment);
@@ -450,7 +406,7 @@ btbuild_build(Relation heap, Relation index, IndexInfo *indexInfo,
 		again.runs = NULL;		/* scan the table for this index only */
 		again.ncandidates = 0;
 		self = begin_build(&what, &again);
-		self->started = true;
+		self->base.started = true;
 	}
 	keep_siblings(self);
 	team_finish(&self->base.team);

@@ -7,12 +7,10 @@
  * and then calls btbuild_build().
  *
  * Load (btload.c).  The sort cuts the ordered stream of tuples into consecutive
- * slices, possibly in the middle of equal keys.  Participants load slices in
- * any order and at the same time; none waits for a neighbouring slice.  A
- * participant writes a slice's leaves immediately, but not the first leaf and
- * the last leaf, whose neighbours are not known yet.  After all slices are
- * loaded, the leader stitches them together and adds the rest of the tree.  A
- * sole participant loads the slices in index order.
+ * slices, possibly in the middle of equal keys.  A participant writes a slice's
+ * leaves immediately, but not the first leaf and the last leaf, whose
+ * neighbours are not known yet.  After all slices are loaded, the leader
+ * stitches them together and adds the rest of the tree.
  *
  * Siblings (siblings.c).  A sibling is another index of the table that the same
  * statement will build later.  The scan of the first build can also put tuples
@@ -32,8 +30,7 @@
 #ifndef PTSORT_BTBUILD_H
 #define PTSORT_BTBUILD_H
 
-#include "key/key_pack.h"
-#include "team/build.h"
+#include "write/indexbuild.h"
 
 /* Maximum number of indexes built from one scan, including the first. */
 #define MAX_INDEXES_PER_SCAN	32
@@ -82,47 +79,9 @@ extern IndexBuildResult *btbuild_build(Relation heap, Relation index,
 									   IndexInfo *indexInfo,
 									   const BtBuildRequest *request);
 
-/* BtLoad: a participant's load */
-typedef struct BtLoad BtLoad;
-
-/*
- * TeamKind.shared_size and shared_init: the load uses the team's shared block,
- * which takes a little over 16 kB per slice.
- */
-extern Size btload_shared_size(Team *team, int processes, int slices);
+/* btload.c */
+extern const LoadMethod btload;
 extern void btload_shared_init(Team *team, int processes, int slices);
-
-/*
- * btload_begin starts a participant's load of the team's sorted tuples, in the
- * current memory context.  For each slice that it loads, the participant calls
- * btload_begin_slice ('slice' counts from 0, in index order), adds the tuples,
- * and calls btload_end_slice.  Now and then these functions report the loaded
- * tuples and check for interrupts.
- */
-extern BtLoad *btload_begin(const Build *build);
-extern void btload_begin_slice(BtLoad *load, int slice);
-extern void btload_end_slice(BtLoad *load);
-
-/*
- * btload_add adds a copy of the next tuple of the slice, or raises the server's
- * error for a tuple of more than a third of a page.  Tuples come in index
- * order, with the heap TID as the tie-breaker.  They have the form that
- * index_form_tuple() makes: no nbtree flag bits, zeroed padding.
- * btload_add_entries adds the next n tuples as entries of an exact key
- * (btpage.h).
- */
-extern void btload_add(BtLoad *load, IndexTuple itup);
-extern void btload_add_entries(BtLoad *load, const KeyPack *pack,
-							   const uint64 *entries, int n);
-
-/*
- * Both end the load, and return the number of pages that this participant
- * wrote.  btload_finish also completes the index.  Only the leader calls it,
- * after all slices ended, even empty ones, and after all other participants
- * called btload_end.
- */
-extern int64 btload_end(BtLoad *load);
-extern int64 btload_finish(BtLoad *load);
 
 /* siblings_init registers transaction callbacks.  Call it once per process. */
 extern void siblings_init(void);

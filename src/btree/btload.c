@@ -22,12 +22,9 @@
 #include "btree/btbuild.h"
 #include "btree/btpage.h"
 #include "debug.h"
-#include "sort/shared.h"
-#include "sort/tuplesort.h"
 #include "util.h"
 #include "utils/memutils.h"
-#include "write/pagewrite.h"
-#include "write/slicelist.h"
+#include "variant/variants.h"
 
 /* BtSliceOut: the part of a loaded slice that stays in the shared block. */
 typedef struct BtSliceOut
@@ -40,17 +37,7 @@ typedef struct BtSliceOut
 	PGAlignedBlock last;		/* last leaf, open; unset if npages = 0 */
 } BtSliceOut;
 
-/*
- * BtLoadShared: header of the shared block.  Each participant's PageChunk of
- * unused blocks follows, then nslices BtSliceOuts.  A participant writes its
- * own chunk and slices; the leader reads them after all participants ended.
- */
-typedef struct BtLoadShared
-{
-	PageFileShared file;
-	bool		allequalimage;
-	int			nslices;
-} BtLoadShared;
+typedef struct BtLoad BtLoad;
 
 /* BtLevel: a level of the tree that is being written. */
 typedef struct BtLevel
@@ -63,91 +50,26 @@ typedef struct BtLevel
 
 struct BtLoad
 {
-	BtLoadShared *shared;
-	int			participant;
-	SharedFileSet *fileset;		/* files of the lists; NULL: sole participant */
-	MemoryContext cxt;			/* for all memory of this load */
+	Load		base;			/* must be first */
 	BtRules		rules;
-	PageWriter	writer;
 	BtLevel		leaf;			/* leaf level of the current slice, or of the
 								 * index (sole participant or stitching) */
 	BtPending	pending;		/* used only if the index is deduplicated */
 
 	/* The current slice, if it will be stitched: */
 	BtSliceOut *out;			/* NULL if no slice will be stitched */
-	int			slice;			/* number of the slice */
-	SliceList  *list;			/* list of the slice's leaves; NULL if empty */
 
-	int64		all_tuples;		/* tuples expected from all participants */
 	int64		leaves;			/* leaves that this participant began */
 };
 
 
-static PageChunk *
-rest_of(const BtLoadShared *shared, int participant)
-{
-	char	   *base = (char *) shared + MAXALIGN(sizeof(BtLoadShared));
-
-	Assert(participant >= 0 && participant < shared->file.nparticipants);
-	return (PageChunk *) base + participant;
-}
-
-static BtSliceOut *
-slice_out(const BtLoadShared *shared, int slice)
-{
-	char	   *base = (char *) shared + MAXALIGN(sizeof(BtLoadShared)) +
-		MAXALIGN(shared->file.nparticipants * sizeof(PageChunk));
-
-	Assert(slice >= 0 && slice < shared->nslices);
-	return (BtSliceOut *) base + slice;
-}
-
-Size
-btload_shared_size(Team *team, int processes, int slices)
-{
-	Size		size = MAXALIGN(sizeof(BtLoadShared));
-
-	size = add_size(size, MAXALIGN(mul_size(processes, sizeof(PageChunk))));
-	return add_size(size, mul_size(slices, sizeof(BtSliceOut)));
-}
-
+/* TeamKind.shared_init */
 void
 btload_shared_init(Team *team, int processes, int slices)
 {
-	BtLoadShared *shared = team->shared;
-	Relation	index = ((Build *) team)->index;
-
-	/*
-	 * Reserve the metapage's block, but leave the file empty until the load
-	 * begins.  So if one of the index's functions runs the planner during the
-	 * scan, the planner raises the same error as in a build by the server.
-	 */
-	pagewrite_init_shared(&shared->file, index, processes,
-						  BTREE_METAPAGE + 1);
-	shared->allequalimage = _bt_allequalimage(index, true);
-	shared->nslices = slices;
-	for (int i = 0; i < processes; i++)
-		memset(rest_of(shared, i), 0, sizeof(PageChunk));
-	/* leave the pages in BtSliceOut uninitialised */
-	for (int i = 0; i < slices; i++)
-		memset(slice_out(shared, i), 0, offsetof(BtSliceOut, first));
-}
-
-
-/* Add a leaf to the list of its slice, unless it is the first. */
-static void
-list_leaf(BtLoad *load, IndexTuple pivot)
-{
-	if (BTreeTupleGetDownLink(pivot) == load->out->firstblk)
-		return;
-	if (load->list == NULL)
-	{
-		MemoryContext oldcxt = MemoryContextSwitchTo(load->cxt);
-
-		load->list = slicelist_open(load->fileset, load->slice, true);
-		MemoryContextSwitchTo(oldcxt);
-	}
-	slicelist_append(load->list, pivot);
+	indexbuild_shared_init(team, processes, slices);
+	((LoadShared *) team->shared)->allequalimage =
+		_bt_allequalimage(((Build *) team)->index, true);
 }
 
 
@@ -157,7 +79,7 @@ static void
 level_init(BtLevel *level, BtLoad *load)
 {
 	if (level->lowkey == NULL)
-		level->lowkey = MemoryContextAlloc(load->cxt, BLCKSZ);
+		level->lowkey = MemoryContextAlloc(load->base.cxt, BLCKSZ);
 	level->load = load;
 	level->open.page = NULL;
 	level->parent = NULL;
@@ -175,8 +97,8 @@ level_init(BtLevel *level, BtLoad *load)
 static void
 expect_leaves(BtLoad *load)
 {
-	PageWriter *writer = &load->writer;
-	int64		to_come = load->all_tuples - pagewrite_report(&load->writer);
+	PageWriter *writer = &load->base.writer;
+	int64		to_come = load->base.all_tuples - pagewrite_report(writer);
 	int64		tuples = Max(to_come, 0);
 	double		leaves = tuples / (double) MaxTIDsPerBTreePage;
 
@@ -191,10 +113,10 @@ level_open(BtLoad *load, BtOpenPage *open, uint32 number)
 {
 	BtSliceOut *out = load->out;
 
-	if (pagewrite_needs_chunk(&load->writer))
+	if (pagewrite_needs_chunk(&load->base.writer))
 		expect_leaves(load);
-	btpage_open(open, pagewrite_get_buffer(&load->writer),
-				pagewrite_get_block(&load->writer), number);
+	btpage_open(open, pagewrite_get_buffer(&load->base.writer),
+				pagewrite_get_block(&load->base.writer), number);
 	if (number == 0)
 		load->leaves++;
 	if (out != NULL && out->npages++ == 0)
@@ -208,12 +130,13 @@ level_put_downlink(BtLevel *level)
 	BTreeTupleSetDownLink(level->lowkey, level->open.blkno);
 	if (level->load->out != NULL)
 	{
-		list_leaf(level->load, level->lowkey);
+		if (level->open.blkno != level->load->out->firstblk)
+			slicelist_append(level->load->base.list, level->lowkey);
 		return;
 	}
 	if (level->parent == NULL)
 	{
-		level->parent = MemoryContextAllocZero(level->load->cxt,
+		level->parent = MemoryContextAllocZero(level->load->base.cxt,
 											   sizeof(BtLevel));
 		level_init(level->parent, level->load);
 		level_open(level->load, &level->parent->open, level->open.level + 1);
@@ -239,10 +162,10 @@ level_close_page(BtLevel *level, BlockNumber rightblk)
 	if (load->out != NULL && open->blkno == load->out->firstblk)
 	{
 		memcpy(load->out->first.data, open->page, BLCKSZ);
-		pagewrite_release_buffer(&load->writer, open->page);
+		pagewrite_release_buffer(&load->base.writer, open->page);
 	}
 	else
-		pagewrite_page(&load->writer, open->page, open->blkno);
+		pagewrite_page(&load->base.writer, open->page, open->blkno);
 	open->page = NULL;
 }
 
@@ -275,48 +198,17 @@ level_add(BtLevel *level, IndexTuple itup, Size extra)
 }
 
 
-BtLoad *
-btload_begin(const Build *build)
+/* LoadMethod.begin */
+static void
+begin(Load *base, const Build *build)
 {
-	BtLoadShared *shared = build->team.shared;
-	MemoryContext cxt,
-				oldcxt;
-	PtSortStats stats;
-	BtLoad	   *load;
+	BtLoad	   *load = (BtLoad *) base;
 
-	cxt = AllocSetContextCreate(CurrentMemoryContext, "ptsort load",
-								ALLOCSET_DEFAULT_SIZES);
-	oldcxt = MemoryContextSwitchTo(cxt);
-	load = palloc0(sizeof(BtLoad));
-	load->shared = shared;
-	load->participant = build->team.participant;
-	load->fileset = (shared->file.nparticipants > 1) ?
-		shared_fileset(build->team.sort_shared) : NULL;
-	load->cxt = cxt;
-	sort_stats(build->team.sort, &stats);
-	load->all_tuples = stats.tuples;
 	btpage_rules(&load->rules, build->heap, build->index,
-				 shared->allequalimage);
-	pagewrite_begin(&load->writer, &shared->file, build->index);
-	load->writer.reports = build->team.is_leader;
+				 load->base.shared->allequalimage);
 	level_init(&load->leaf, load);
 	if (load->rules.deduplicate)
 		btpending_init(&load->pending);
-	MemoryContextSwitchTo(oldcxt);
-	return load;
-}
-
-void
-btload_begin_slice(BtLoad *load, int slice)
-{
-	fault_point("btload: begin slice");
-	if (load->fileset == NULL)
-		return;
-	load->out = slice_out(load->shared, slice);
-	load->slice = slice;
-	if (load->out->loaded)
-		elog(ERROR, "slice %d is loaded twice", slice);
-	level_init(&load->leaf, load);
 }
 
 static void
@@ -328,12 +220,17 @@ add_pending(BtLoad *load)
 	level_add(&load->leaf, itup, extra);
 }
 
-void
-btload_add(BtLoad *load, IndexTuple itup)
+/*
+ * Add a copy of the slice's next tuple, or raise the server's error for a tuple
+ * of more than a third of a page.  Tuples come in index order, with the heap
+ * TID as the tie-breaker.  They have the form that index_form_tuple() makes: no
+ * nbtree flag bits, zeroed padding.
+ */
+static void
+add(BtLoad *load, IndexTuple itup)
 {
 	Assert((itup->t_info & INDEX_ALT_TID_MASK) == 0);
-	if (++load->writer.tuples % PAGEWRITE_STEP == 0)
-		(void) pagewrite_report(&load->writer);
+	load_count(&load->base);
 	if (unlikely(load->leaf.open.page == NULL))
 		level_open(load, &load->leaf.open, 0);
 	else if (load->rules.deduplicate)
@@ -347,14 +244,14 @@ btload_add(BtLoad *load, IndexTuple itup)
 	level_add(&load->leaf, itup, 0);
 }
 
-void
-btload_add_entries(BtLoad *load, const KeyPack *pack, const uint64 *entries,
-				   int n)
+/* Add the next n tuples as entries of an exact key (btpage.h). */
+static void
+add_entries(BtLoad *load, const KeyPack *pack, const uint64 *entries, int n)
 {
 	int			stride = pack->nwords + 1;
 
-	load->writer.tuples += n;
-	(void) pagewrite_report(&load->writer);
+	load->base.writer.tuples += n;
+	(void) pagewrite_report(&load->base.writer);
 	if (unlikely(load->leaf.open.page == NULL))
 		level_open(load, &load->leaf.open, 0);
 	while (n > 0)
@@ -397,40 +294,47 @@ leave_slice(BtLoad *load)
 		level_put_downlink(&load->leaf);
 		out->open = *open;
 		memcpy(out->last.data, open->page, BLCKSZ);
-		pagewrite_release_buffer(&load->writer, open->page);
+		pagewrite_release_buffer(&load->base.writer, open->page);
 		open->page = NULL;
 	}
-	if (load->list != NULL)
-	{
-		fault_point("btload: export list");
-		slicelist_end(load->list);
-		load->list = NULL;
-	}
+	fault_point("btload: export list");
 	out->loaded = true;
 	load->out = NULL;
 }
 
-void
-btload_end_slice(BtLoad *load)
+/* LoadMethod.add_slice */
+static void
+add_slice(Load *base, PtSort *sort, int slice)
 {
+	BtLoad	   *load = (BtLoad *) base;
+	const PtSortKey *key = variant_index_exact_key(sort);
+	const uint64 *entries;
+	IndexTuple	itup;
+	int			n;
+
+	fault_point("btload: begin slice");
+	if (base->list != NULL)
+	{
+		load->out = load_part(base, slice);
+		if (load->out->loaded)
+			elog(ERROR, "slice %d is loaded twice", slice);
+		level_init(&load->leaf, load);
+	}
+	if (key)
+	{
+		while ((entries = variant_get_index_entries(sort, &n)) != NULL)
+			add_entries(load, &key->pack, entries, n);
+	}
+	else
+	{
+		while ((itup = variant_get_index(sort, true)) != NULL)
+			add(load, itup);
+	}
 	fault_point("btload: end slice");
 	if (load->pending.keysize > 0)
 		add_pending(load);
 	if (load->out != NULL)
 		leave_slice(load);
-	(void) pagewrite_report(&load->writer);
-}
-
-int64
-btload_end(BtLoad *load)
-{
-	int64		pages;
-
-	pagewrite_flush(&load->writer);
-	*rest_of(load->shared, load->participant) = load->writer.chunk;
-	pages = pagewrite_end(&load->writer);
-	MemoryContextDelete(load->cxt);
-	return pages;
 }
 
 
@@ -453,18 +357,18 @@ static void
 stitch_front(BtLevel *leaf, int slice, BtSliceOut *out, BlockNumber leftblk)
 {
 	BtLoad	   *load = leaf->load;
-	Page		first = pagewrite_get_buffer(&load->writer);
+	Page		first = pagewrite_get_buffer(&load->base.writer);
 	SliceList  *list;
 
 	memcpy(first, out->first.data, BLCKSZ);
 	BTPageGetOpaque(first)->btpo_prev = leftblk;
 	leaf->open.blkno = out->firstblk;
 	level_put_downlink(leaf);
-	pagewrite_page(&load->writer, first, out->firstblk);
+	pagewrite_page(&load->base.writer, first, out->firstblk);
 
 	/* add the downlinks of all leaves between the first and the last leaf */
 	fault_point("btload: open list");
-	list = slicelist_open(load->fileset, slice, false);
+	list = slicelist_open(load->base.fileset, slice, false);
 	next_leaf(list, leaf->lowkey);
 	for (int64 i = 2; i < out->npages; i++)
 	{
@@ -480,7 +384,7 @@ static void
 stitch_reopen(BtLevel *leaf, BtSliceOut *out, BlockNumber leftblk)
 {
 	leaf->open = out->open;
-	leaf->open.page = pagewrite_get_buffer(&leaf->load->writer);
+	leaf->open.page = pagewrite_get_buffer(&leaf->load->base.writer);
 	memcpy(leaf->open.page, out->last.data, BLCKSZ);
 	if (out->npages == 1)
 		BTPageGetOpaque(leaf->open.page)->btpo_prev = leftblk;
@@ -493,12 +397,12 @@ stitch_reopen(BtLevel *leaf, BtSliceOut *out, BlockNumber leftblk)
 static void
 stitch_slices(BtLevel *leaf)
 {
-	BtLoadShared *shared = leaf->load->shared;
+	Load	   *load = &leaf->load->base;
 	BlockNumber leftblk = P_NONE;
 
-	for (int i = 0; i < shared->nslices; i++)
+	for (int i = 0; i < load->shared->nslices; i++)
 	{
-		BtSliceOut *out = slice_out(shared, i);
+		BtSliceOut *out = load_part(load, i);
 
 		if (!out->loaded)
 			elog(ERROR, "slice %d was not loaded", i);
@@ -538,25 +442,11 @@ finish_levels(BtLevel *leaf)
 		else
 			level_put_downlink(level);
 		btpage_close_rightmost(&level->open);
-		pagewrite_page(&level->load->writer, level->open.page,
+		pagewrite_page(&level->load->base.writer, level->open.page,
 					   level->open.blkno);
 		if (is_root)
 			return level->open;
 	}
-}
-
-static void
-take_over(BtLoad *load)
-{
-	int			n = load->shared->file.nparticipants;
-	PageChunk  *rest = MemoryContextAlloc(load->cxt,
-										  mul_size(n + 1, sizeof(PageChunk)));
-
-	pagewrite_flush(&load->writer);
-	rest[0] = load->writer.chunk;
-	for (int i = 1; i < n; i++)
-		rest[i] = *rest_of(load->shared, i);
-	pagewrite_take_over(&load->writer, rest, n);
 }
 
 static void
@@ -566,28 +456,22 @@ make_deleted(Page page)
 	BTPageSetDeleted(page, FirstNormalFullTransactionId);
 }
 
-int64
-btload_finish(BtLoad *load)
+/* LoadMethod.finish */
+static void
+finish(Load *base, Build *build)
 {
-	BtOpenPage	root;
-	MemoryContext oldcxt = MemoryContextSwitchTo(load->cxt);
-	PageWriter *writer = &load->writer;
+	BtLoad	   *load = (BtLoad *) base;
+	PageWriter *writer = &base->writer;
+	BtOpenPage	root = {.blkno = P_NONE};
 	Page		meta;
-	instr_time	start;
-
-	INSTR_TIME_SET_CURRENT(start);
-	(void) pagewrite_report(writer);	/* for the view: all workers ended */
-	take_over(load);
 
 	fault_point("btload: stitch");
-	if (load->fileset != NULL)
+	if (base->fileset != NULL)
 	{
 		level_init(&load->leaf, load);
 		stitch_slices(&load->leaf);
 	}
 	fault_point("btload: upper levels");
-	root.blkno = P_NONE;
-	root.level = 0;
 	if (load->leaf.open.page != NULL)
 		root = finish_levels(&load->leaf);
 	pagewrite_retire_spare(writer, make_deleted);
@@ -595,13 +479,16 @@ btload_finish(BtLoad *load)
 	/* write the metapage last: it makes the file a btree */
 	fault_point("btload: metapage");
 	meta = pagewrite_get_buffer(writer);
-	_bt_initmetapage(meta, root.blkno, root.level, load->shared->allequalimage);
+	_bt_initmetapage(meta, root.blkno, root.level, base->shared->allequalimage);
 	pagewrite_page(writer, meta, BTREE_METAPAGE);
-	pagewrite_flush(writer);
-	pt_log_part("stitch", start);
-	INSTR_TIME_SET_CURRENT(start);
-	pagewrite_sync(writer);
-	pt_log_part("sync", start);
-	MemoryContextSwitchTo(oldcxt);
-	return btload_end(load);
 }
+
+const LoadMethod btload = {
+	.size = sizeof(BtLoad),
+	.reserved = BTREE_METAPAGE + 1,
+	.part_size = sizeof(BtSliceOut),
+	.by_slice = true,
+	.begin = begin,
+	.add_slice = add_slice,
+	.finish = finish
+};

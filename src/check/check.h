@@ -259,13 +259,6 @@ extern const CheckMethod *check_method(Oid am);
 #define CHECK_SURE		3
 #define CHECK_PATIENCE	(32 * CHECK_SURE)
 
-/*
- * check_is_trusted returns true if the index calls only functions of the
- * server's own for the values of its key columns.  These leave nothing behind
- * when they raise an error.
- */
-extern bool check_is_trusted(Relation index);
-
 extern void check_found(CheckIndex *self, CheckKind kind, BlockNumber block,
 						OffsetNumber offset, const char *format,...)
 			pg_attribute_printf(5, 6);
@@ -318,8 +311,6 @@ typedef struct PageScan
 	CheckIndex *self;
 	CheckPage  *page;
 	bool		quiet;
-	unsigned	upper;			/* tuples are between these two places */
-	unsigned	special;
 	Size		max_size;		/* btree: of a tuple with room for a TID */
 	Size		max_size_no_tid;	/* btree: of a tuple without */
 } PageScan;
@@ -383,6 +374,7 @@ checkpage_has_tid(IndexTuple tuple, uint64 tid)
  * the result is certain, and reports what is wrong: a test returns false, and
  * what it found.  If 'what' is NULL, nothing is wrong.  checkcompare_broken
  * fills in a fault in a link of self->here, and returns false.
+ * checkcompare_disorder does so for keys that are out of order.
  *
  * checkcompare_follow reads a page to which self->here links into self->there,
  * without its tuples.  It returns false if no page can be there, or, with
@@ -412,14 +404,13 @@ extern bool checkcompare_level(CheckIndex *self, OffsetNumber offset,
 extern bool checkcompare_broken(CheckIndex *self, LinkFault *fault,
 								OffsetNumber offset, BlockNumber other,
 								const char *what);
+extern bool checkcompare_disorder(CheckIndex *self, LinkFault *fault,
+								  OffsetNumber offset, BlockNumber other,
+								  const char *what);
 
-/*
- * checkbtree.c: checkbtree_tuples is CheckMethod.tuples of a btree.
- * checkbtree_find is its CheckMethod.find.
- */
+/* checkbtree.c: CheckMethod.tuples of a btree. */
 extern bool checkbtree_tuples(CheckIndex *self, CheckPage *page, int most,
 							  bool quiet);
-extern bool checkbtree_find(CheckIndex *self, IndexTuple tuple);
 
 /*
  * checkorder.c: check_compare orders two tuples: <0, 0 or >0.  Truncated
@@ -457,8 +448,7 @@ extern void checklinks_page(CheckIndex *self);
  *
  * checkrows_hash returns the hash of the columns of an entry, and
  * checkrows_hash_value adds a value to a hash.  checkrows_has_row returns true
- * if an entry may point to this TID.  checkrows_form returns the entry of a row
- * that the snapshot sees, or NULL.
+ * if an entry may point to this TID.
  */
 extern PtSort *checkrows_begin(Team *team, const PtSortOptions *options);
 extern void checkrows_put_page(CheckIndex *self);
@@ -472,8 +462,6 @@ extern uint64 checkrows_hash(CheckIndex *self, IndexTuple tuple);
 extern uint64 checkrows_hash_value(const CheckColumn *column, Datum datum,
 								   bool isnull, uint64 hash);
 extern bool checkrows_has_row(CheckIndex *self, uint64 tid);
-extern IndexTuple checkrows_form(CheckIndex *self, uint64 tid,
-								 bool *excluded);
 
 /*
  * checkfind.c: checkfind_suspects looks for the suspects in all leaf pages, and

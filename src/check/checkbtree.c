@@ -180,8 +180,6 @@ checkbtree_tuples(CheckIndex *self, CheckPage *page, int most, bool quiet)
 		return false;
 	page->is_leaf = P_ISLEAF(checkpage_opaque(page));
 	page->first = P_FIRSTDATAKEY(checkpage_opaque(page));
-	scan.upper = ((PageHeader) page->page)->pd_upper;
-	scan.special = ((PageHeader) page->page)->pd_special;
 	scan.max_size = pt_bt_max_item_size((Page) page->page);
 	scan.max_size_no_tid = pt_bt_max_item_size_no_tid((Page) page->page);
 	if (!check_number(&scan))
@@ -269,8 +267,9 @@ descend(CheckIndex *self, const CheckPage *target)
 	return false;
 }
 
-bool
-checkbtree_find(CheckIndex *self, IndexTuple tuple)
+/* CheckMethod.find */
+static bool
+find(CheckIndex *self, IndexTuple tuple)
 {
 	CheckPage  *target = self->again;
 	TupleDesc	desc = RelationGetDescr(self->index);
@@ -281,17 +280,7 @@ checkbtree_find(CheckIndex *self, IndexTuple tuple)
 		target->values[TARGET * self->nkeys + i] =
 			index_getattr(tuple, i + 1, desc,
 						  &target->isnull[TARGET * self->nkeys + i]);
-	if (descend(self, target))
-		return true;
-	/* repeat this only for the first rows, as all rows may lack entries */
-	for (int i = 1; i < CHECK_SURE &&
-		 self->report->findings[CHECK_NO_ENTRY].count < MAX_SUSPECTS; i++)
-	{
-		pg_usleep(1000L);
-		if (descend(self, target))
-			return true;
-	}
-	return false;
+	return descend(self, target);
 }
 
 static void
@@ -300,13 +289,6 @@ begin(CheckIndex *self)
 	self->desc = RelationGetDescr(self->index);
 	self->key = key_index(self->index);
 	self->nkeys = IndexRelationGetNumberOfKeyAttributes(self->index);
-}
-
-static void
-begin_pages(CheckIndex *self, CheckTree *tree)
-{
-	checklinks_tree(self, tree);
-	self->report->pages++;
 }
 
 /* The links are the last step: checklinks_page may replace the copy. */
@@ -337,11 +319,11 @@ const CheckMethod check_btree = {
 	.special = MAXALIGN(sizeof(BTPageOpaqueData)),
 	.first = BTREE_METAPAGE + 1,
 	.begin = begin,
-	.begin_pages = begin_pages,
+	.begin_pages = checklinks_tree,
 	.tuples = checkbtree_tuples,
 	.page = check_page,
 	.end = checkfind_suspects,
 	.put_row = checkrows_put_values,
 	.form = form,
-	.find = checkbtree_find
+	.find = find
 };

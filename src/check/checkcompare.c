@@ -20,6 +20,15 @@ checkcompare_broken(CheckIndex *self, LinkFault *fault, OffsetNumber offset,
 	return false;
 }
 
+bool
+checkcompare_disorder(CheckIndex *self, LinkFault *fault, OffsetNumber offset,
+					  BlockNumber other, const char *what)
+{
+	(void) checkcompare_broken(self, fault, offset, other, what);
+	fault->kind = CHECK_OUT_OF_ORDER;
+	return false;
+}
+
 /* If the page changed, the change may explain what the test found. */
 void
 checkcompare_pages(CheckIndex *self, LinkTest test)

@@ -163,7 +163,6 @@ bool
 checkgin_tuples(CheckIndex *self, CheckPage *page, int most, bool quiet)
 {
 	PageScan	scan = {self, page, quiet};
-	PageHeader	header = (PageHeader) page->page;
 	uint16		flags = checkgin_opaque(page)->flags;
 	bool		is_root = page->block == GIN_ROOT_BLKNO;
 
@@ -178,8 +177,6 @@ checkgin_tuples(CheckIndex *self, CheckPage *page, int most, bool quiet)
 		return is_root && checkpage_bad(&scan, 0, "the root is deleted");
 	if (flags == GIN_META && page->block == GIN_METAPAGE_BLKNO)
 		return true;
-	scan.upper = header->pd_upper;
-	scan.special = header->pd_special;
 	page->is_leaf = (flags & GIN_LEAF) != 0;
 	if ((flags & ~(GIN_DATA | GIN_LEAF | GIN_INCOMPLETE_SPLIT)) == 0 ||
 		(flags & ~GIN_INCOMPLETE_SPLIT) ==
@@ -421,7 +418,6 @@ begin_pages(CheckIndex *self, CheckTree *tree)
 {
 	const char *fault = check_metapage(self);
 
-	self->report->pages++;
 	if (fault != NULL)
 		check_found(self, CHECK_BAD_PAGE, GIN_METAPAGE_BLKNO, 0, "%s", fault);
 	else

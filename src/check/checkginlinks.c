@@ -34,15 +34,6 @@ is_rightmost(const CheckPage *page)
 	return checkgin_right(page) == InvalidBlockNumber;
 }
 
-static bool
-out_of_order(CheckIndex *self, LinkFault *fault, OffsetNumber offset,
-			 BlockNumber other, const char *what)
-{
-	(void) checkcompare_broken(self, fault, offset, other, what);
-	fault->kind = CHECK_OUT_OF_ORDER;
-	return false;
-}
-
 /* Place: a key, or the first TID, of a page; see find_place. */
 typedef struct Place
 {
@@ -135,8 +126,8 @@ test_right(CheckIndex *self, LinkFault *fault)
 	return !find_place(self, there, there->first, &first) ||
 		!find_place(self, here, here->last, &last) ||
 		compare_places(self, &last, &first) < 0 ||
-		out_of_order(self, fault, here->last, right,
-					 "the last key does not precede the right sibling's");
+		checkcompare_disorder(self, fault, here->last, right,
+							  "the last key does not precede the right sibling's");
 }
 
 /* Returns the first child of the right sibling, or InvalidBlockNumber. */
@@ -163,12 +154,12 @@ test_upper(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 		return true;
 	if (is_data(there))
 		return is_rightmost(there) || checkgin_bound(there) == key.tid ||
-			out_of_order(self, fault, offset, there->block,
-						 "the downlink's key is not the child's right bound");
+			checkcompare_disorder(self, fault, offset, there->block,
+								  "the downlink's key is not the child's right bound");
 	return !find_place(self, there, there->last, &last) ||
 		compare_places(self, &last, &key) <= 0 ||
-		out_of_order(self, fault, offset, there->block,
-					 "the child's last key follows the downlink's key");
+		checkcompare_disorder(self, fault, offset, there->block,
+							  "the child's last key follows the downlink's key");
 }
 
 /*
@@ -220,8 +211,8 @@ test_child(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 		find_place(self, here, offset - 1, &before) &&
 		find_place(self, there, there->first, &first) &&
 		compare_places(self, &before, &first) >= 0)
-		return out_of_order(self, fault, offset, child,
-							"the downlink before does not precede the child's keys");
+		return checkcompare_disorder(self, fault, offset, child,
+									 "the downlink before does not precede the child's keys");
 	if (offset < here->last || !is_rightmost(here))
 	{
 		next = offset < here->last ? checkgin_child(here, offset + 1) :
@@ -240,8 +231,8 @@ test_child(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 	return !find_place(self, here, offset, &before) ||
 		!find_place(self, there, there->first, &first) ||
 		compare_places(self, &before, &first) < 0 ||
-		out_of_order(self, fault, offset, next,
-					 "the last key does not precede the next child's keys");
+		checkcompare_disorder(self, fault, offset, next,
+							  "the last key does not precede the next child's keys");
 }
 
 /* True if a leaf's tuple has no posting tree, or its root is sound. */

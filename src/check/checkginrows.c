@@ -253,6 +253,7 @@ checkginrows_form(CheckIndex *self, Datum *values, bool *isnull)
 		if (key->category == GIN_CAT_NORM_KEY)
 			key->value = datumCopy(key->value, att->attbyval, att->attlen);
 	}
+	self->equal = palloc(mul_size(row->nkeys, sizeof(uint64)));
 	return palloc0(sizeof(IndexTupleData));
 }
 
@@ -381,20 +382,8 @@ count_missing(CheckIndex *self)
 bool
 checkginrows_find(CheckIndex *self, IndexTuple tuple)
 {
-	GinRow	   *row = get_row(self);
-	int			missing;
-
-	row->tid = pt_tid_word(&tuple->t_tid);
-	self->equal = palloc(mul_size(row->nkeys, sizeof(uint64)));
-	missing = count_missing(self);
-	/* repeat this only for the first rows, as all rows may lack entries */
-	for (int i = 1; missing > 0 && i < CHECK_SURE &&
-		 self->report->findings[CHECK_NO_ENTRY].count < MAX_SUSPECTS; i++)
-	{
-		pg_usleep(1000L);
-		missing = count_missing(self);
-	}
-	return missing == 0;
+	get_row(self)->tid = pt_tid_word(&tuple->t_tid);
+	return count_missing(self) == 0;
 }
 
 /*

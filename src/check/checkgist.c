@@ -109,8 +109,6 @@ find_tuples(CheckIndex *self, CheckPage *page, int most, bool quiet)
 	page->first = FirstOffsetNumber;
 	if (!check_header(&scan))
 		return false;
-	scan.upper = ((PageHeader) page->page)->pd_upper;
-	scan.special = ((PageHeader) page->page)->pd_special;
 	for (int i = FirstOffsetNumber; i <= page->last; i++)
 		check_tuple(&scan, i);
 	checkpage_overlap(&scan);
@@ -194,10 +192,8 @@ test_child(CheckIndex *self, OffsetNumber offset, int *height,
 		return false;
 	if (find_outside(self, self->here->tuples[offset], there) == 0)
 		return true;
-	(void) checkcompare_broken(self, fault, offset, there->block,
-							   "the key of the downlink does not cover the page below");
-	fault->kind = CHECK_OUT_OF_ORDER;
-	return false;
+	return checkcompare_disorder(self, fault, offset, there->block,
+								 "the key of the downlink does not cover the page below");
 }
 
 /* LinkTest */

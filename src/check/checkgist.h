@@ -12,15 +12,6 @@
 
 #include "access/gist_private.h"
 
-/* GistMark: what the shared memory says about each block of the index. */
-typedef enum GistMark
-{
-	GIST_IS_LIVE,				/* a participant found tuples there */
-	GIST_IS_LINKED,				/* scans reach the page */
-	GIST_IS_LINKED_TWICE,		/* there are two ways to the page */
-	NUM_GIST_MARKS
-} GistMark;
-
 static inline GISTSTATE *
 checkgist_state(const CheckIndex *self)
 {
@@ -41,7 +32,7 @@ checkgist_child(IndexTuple downlink)
 }
 
 /*
- * checkgistwalk.c: checkgistwalk_links marks the pages to which self->here
+ * checkgistwalk.c: checkgistwalk_mark marks the pages to which self->here
  * links.  checkgistwalk_pages (leader) looks again for the ways to pages that
  * have none, or two, and reports them.  checkgistwalk_find is CheckMethod.find.
  * checkgistwalk_covers returns true if all entries below 'tuple', a tuple of

@@ -21,7 +21,15 @@
 #include "check/checkgist.h"
 #include "utils/memutils.h"
 
-#define WORD_BITS		((BlockNumber) (BITS_PER_BYTE * sizeof(uint32)))
+/* GistMark: what the shared memory says about a block of the index. */
+typedef enum GistMark
+{
+	GIST_IS_LIVE = 1,			/* a participant found tuples there */
+	GIST_IS_LINKED = 2,			/* scans reach the page */
+	GIST_IS_LINKED_TWICE = 4,	/* there are two ways to the page */
+	GIST_MARK_BITS = 4
+} GistMark;
+#define BLOCKS_PER_WORD	(BITS_PER_BYTE * sizeof(uint32) / GIST_MARK_BITS)
 
 /* A page to visit, and the LSN of its parent's copy; the root has none. */
 typedef struct WalkStep
@@ -46,43 +54,34 @@ typedef struct Walk
 	WalkStep   *steps;
 } Walk;
 
-/* Words of a mark's bitmap for this number of blocks */
-static BlockNumber
-count_words(BlockNumber nblocks)
-{
-	return nblocks / WORD_BITS + 1;
-}
-
 Size
 checkgistwalk_size(BlockNumber nblocks)
 {
-	return mul_size(mul_size(count_words(nblocks), NUM_GIST_MARKS),
-					sizeof(pg_atomic_uint32));
+	return mul_size(nblocks / BLOCKS_PER_WORD + 1, sizeof(pg_atomic_uint32));
 }
 
 static pg_atomic_uint32 *
-bitmap(const CheckIndex *self, GistMark mark)
+word_of(const CheckIndex *self, BlockNumber block)
 {
-	return (pg_atomic_uint32 *) self->shared +
-		(Size) count_words(self->tree->nblocks) * mark;
+	return (pg_atomic_uint32 *) self->shared + block / BLOCKS_PER_WORD;
 }
 
-static void
-clear(const CheckIndex *self, GistMark mark)
+/* Returns the marks of a block, in the lowest bits of a word. */
+static uint32
+get_marks(const CheckIndex *self, BlockNumber block)
 {
-	for (BlockNumber i = 0; i < count_words(self->tree->nblocks); i++)
-		pg_atomic_init_u32(bitmap(self, mark) + i, 0);
+	return pg_atomic_read_u32(word_of(self, block)) >>
+		block % BLOCKS_PER_WORD * GIST_MARK_BITS;
 }
 
 /* Mark a block.  Returns true if it was marked before. */
 static bool
 set_mark(const CheckIndex *self, GistMark mark, BlockNumber block)
 {
-	uint32		bit = (uint32) 1 << block % WORD_BITS;
+	uint32		bit = (uint32) mark << block % BLOCKS_PER_WORD * GIST_MARK_BITS;
 
 	return block < self->tree->nblocks &&
-		(pg_atomic_fetch_or_u32(bitmap(self, mark) + block / WORD_BITS,
-								bit) & bit) != 0;
+		(pg_atomic_fetch_or_u32(word_of(self, block), bit) & bit) != 0;
 }
 
 static void
@@ -92,19 +91,22 @@ mark_linked(const CheckIndex *self, BlockNumber block)
 		(void) set_mark(self, GIST_IS_LINKED_TWICE, block);
 }
 
-static void
-clear_links(CheckIndex *self)
-{
-	clear(self, GIST_IS_LINKED);
-	clear(self, GIST_IS_LINKED_TWICE);
-	mark_linked(self, GIST_ROOT_BLKNO);
-}
-
 void
 checkgistwalk_init(CheckIndex *self)
 {
-	clear(self, GIST_IS_LIVE);
-	clear_links(self);
+	for (uint64 i = 0; i < self->tree->nblocks; i += BLOCKS_PER_WORD)
+		pg_atomic_init_u32(word_of(self, i), 0);
+	mark_linked(self, GIST_ROOT_BLKNO);
+}
+
+/* Remove all marks but GIST_IS_LIVE. */
+static void
+clear_links(CheckIndex *self)
+{
+	for (uint64 i = 0; i < self->tree->nblocks; i += BLOCKS_PER_WORD)
+		pg_atomic_fetch_and_u32(word_of(self, i), PG_UINT32_MAX /
+								((1 << GIST_MARK_BITS) - 1) * GIST_IS_LIVE);
+	mark_linked(self, GIST_ROOT_BLKNO);
 }
 
 void
@@ -219,42 +221,25 @@ checkgistwalk_covers(CheckIndex *self, IndexTuple downlink, IndexTuple tuple)
 					  PageGetLSN((Page) self->there->page));
 }
 
-/* Bits of the blocks with a wrong number of ways, in a word of the bitmaps */
-static uint32
-find_wrong(const CheckIndex *self, BlockNumber word)
+/* Returns what is wrong with the number of ways to a block, or NULL. */
+static const char *
+find_wrong(const CheckIndex *self, BlockNumber block)
 {
-	return (pg_atomic_read_u32(bitmap(self, GIST_IS_LIVE) + word) &
-			~pg_atomic_read_u32(bitmap(self, GIST_IS_LINKED) + word)) |
-		pg_atomic_read_u32(bitmap(self, GIST_IS_LINKED_TWICE) + word);
+	uint32		marks = get_marks(self, block);
+
+	if (marks & GIST_IS_LINKED_TWICE)
+		return "there are two ways to the page";
+	return (marks & (GIST_IS_LIVE | GIST_IS_LINKED)) == GIST_IS_LIVE ?
+		"there is no downlink for the page" : NULL;
 }
 
 static bool
 are_wrong(const CheckIndex *self)
 {
-	for (BlockNumber i = 0; i < count_words(self->tree->nblocks); i++)
-		if (find_wrong(self, i) != 0)
+	for (BlockNumber i = 0; i < self->tree->nblocks; i++)
+		if (find_wrong(self, i) != NULL)
 			return true;
 	return false;
-}
-
-static void
-report_wrong(CheckIndex *self, BlockNumber word)
-{
-	pg_atomic_uint32 *linked = bitmap(self, GIST_IS_LINKED) + word;
-	uint32		wrong = find_wrong(self, word);
-
-	for (int i = 0; i < WORD_BITS && wrong >> i != 0; i++)
-	{
-		BlockNumber block = word * WORD_BITS + i;
-
-		if ((wrong >> i & 1) != 0 &&
-			checkread_page(self, block, self->here) == NULL &&
-			self->method->tuples(self, self->here, MaxIndexTuplesPerPage, true))
-			check_found(self, CHECK_BROKEN_LINK, block, 0, "%s",
-						(pg_atomic_read_u32(linked) >> i & 1) != 0 ?
-						"there are two ways to the page" :
-						"there is no downlink for the page");
-	}
 }
 
 void
@@ -269,8 +254,14 @@ checkgistwalk_pages(CheckIndex *self)
 		clear_links(self);
 		(void) walk_tree(&walk, GIST_ROOT_BLKNO, InvalidXLogRecPtr);
 	}
-	for (BlockNumber i = 0; i < count_words(self->tree->nblocks); i++)
-		report_wrong(self, i);
+	for (BlockNumber i = 0; i < self->tree->nblocks; i++)
+	{
+		const char *wrong = find_wrong(self, i);
+
+		if (wrong != NULL && checkread_page(self, i, self->here) == NULL &&
+			self->method->tuples(self, self->here, MaxIndexTuplesPerPage, true))
+			check_found(self, CHECK_BROKEN_LINK, i, 0, "%s", wrong);
+	}
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(self->scratch);
 }

@@ -50,9 +50,6 @@ typedef struct Checker
 	Size		size;			/* leader: bytes of the shared memory */
 } Checker;
 
-extern PGDLLEXPORT void ptsort_check_worker_main(dsm_segment *segment,
-												 shm_toc *toc);
-
 static const CheckMethod *const methods[] = {
 	&check_btree, &check_gist, &check_gin
 };
@@ -86,8 +83,12 @@ has_own_functions(Relation index, int column)
 	return type != RECORDOID && !IsPolymorphicType(type);
 }
 
-bool
-check_is_trusted(Relation index)
+/*
+ * True if the index calls only functions of the server's own for the values of
+ * its key columns.  These leave nothing behind when they raise an error.
+ */
+static bool
+is_trusted(Relation index)
 {
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 		if (!has_own_functions(index, i))
@@ -140,7 +141,7 @@ begin_check(Checker *self)
 	check->ncolumns = check->desc->natts;
 	check->columns = checkpage_columns(check->desc);
 	check->full = self->info.request.full;
-	check->trusted = check_is_trusted(check->index);
+	check->trusted = is_trusted(check->index);
 	if (self->info.request.with_rows)
 	{
 		check->index_info = pt_build_index_info(check->index);
@@ -304,6 +305,7 @@ check_shared_init(Team *team, int processes, int slices)
 	pg_atomic_init_u32(&shared->next_row, 0);
 	shared->tree.nblocks = self->nblocks;
 	begin_check(self);
+	self->index.report->pages = self->index.method->first;	/* the metapage */
 	if (self->index.method->begin_pages != NULL)
 		self->index.method->begin_pages(&self->index, &shared->tree);
 	checkread_end(&self->index);
@@ -340,13 +342,7 @@ static const TeamKind check_kind = {
 	.shared_init = check_shared_init
 };
 
-void
-ptsort_check_worker_main(dsm_segment *segment, shm_toc *toc)
-{
-	Checker		self = {.team.kind = &check_kind};
-
-	team_serve(&self.team, segment, toc);
-}
+TEAM_WORKER_MAIN(ptsort_check_worker_main, Checker, check_kind);
 
 static void
 add_report(CheckReport *sum, const CheckReport *report)

@@ -151,10 +151,8 @@ test_right(CheckIndex *self, LinkFault *fault)
 	if (first == 0 || here->tuples[P_HIKEY] == NULL ||
 		check_is_sorted(self, here, P_HIKEY, there, first, strictly))
 		return true;
-	(void) checkcompare_broken(self, fault, P_HIKEY, right,
-							   "the high key does not precede the right sibling's tuples");
-	fault->kind = CHECK_OUT_OF_ORDER;
-	return false;
+	return checkcompare_disorder(self, fault, P_HIKEY, right,
+								 "the high key does not precede the right sibling's tuples");
 }
 
 /*
@@ -311,12 +309,8 @@ test_child(CheckIndex *self, OffsetNumber offset, LinkFault *fault)
 	first = checkpage_is_live(there) ? first_key(there) : 0;
 	if (first != 0 && here->nkeys[offset] > 0 &&
 		!check_is_sorted(self, here, offset, there, first, true))
-	{
-		(void) checkcompare_broken(self, fault, offset, there->block,
-								   "the downlink's key does not precede the child's tuples");
-		fault->kind = CHECK_OUT_OF_ORDER;
-		return false;
-	}
+		return checkcompare_disorder(self, fault, offset, there->block,
+									 "the downlink's key does not precede the child's tuples");
 	if (offset < here->last)
 		return here->tuples[offset + 1] == NULL ||
 			test_way(self, BTreeTupleGetDownLink(here->tuples[offset + 1]),

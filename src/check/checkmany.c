@@ -40,9 +40,6 @@ typedef struct ManyChecker
 	const CheckRequest *request;
 } ManyChecker;
 
-extern PGDLLEXPORT void ptsort_check_many_worker_main(dsm_segment *segment,
-													  shm_toc *toc);
-
 void
 checkmany_slot(CheckSlot *slot, Oid index_id)
 {
@@ -125,13 +122,7 @@ static const TeamKind many_kind = {
 	.shared_init = many_shared_init
 };
 
-void
-ptsort_check_many_worker_main(dsm_segment *segment, shm_toc *toc)
-{
-	ManyChecker self = {.team.kind = &many_kind};
-
-	team_serve(&self.team, segment, toc);
-}
+TEAM_WORKER_MAIN(ptsort_check_many_worker_main, ManyChecker, many_kind);
 
 /* Copy the slots that a participant took.  Workers may still write others. */
 static void

@@ -40,14 +40,16 @@ checkpage_has_header(const CheckIndex *self, const CheckPage *page)
 IndexTuple
 checkpage_item(const PageScan *scan, OffsetNumber offset)
 {
-	ItemIdData	item = *PageGetItemId((Page) scan->page->page, offset);
+	PageHeader	header = (PageHeader) scan->page->page;
+	ItemIdData	item = *PageGetItemId((Page) header, offset);
 	IndexTuple	tuple = (IndexTuple) (scan->page->page + item.lp_off);
 	const char *fault = NULL;
 
 	if ((item.lp_flags != LP_NORMAL && item.lp_flags != LP_DEAD) ||
 		item.lp_len < sizeof(IndexTupleData) ||
-		item.lp_off != MAXALIGN(item.lp_off) || item.lp_off < scan->upper ||
-		item.lp_off + item.lp_len > scan->special)
+		item.lp_off != MAXALIGN(item.lp_off) ||
+		item.lp_off < header->pd_upper ||
+		item.lp_off + item.lp_len > header->pd_special)
 		fault = "the line pointer is wrong";
 	else if (IndexTupleSize(tuple) != item.lp_len)
 		fault = "the tuple's size is not that of its line pointer";
@@ -61,6 +63,7 @@ void
 checkpage_overlap(const PageScan *scan)
 {
 	CheckPage  *page = scan->page;
+	PageHeader	header = (PageHeader) page->page;
 	bool		taken[BLCKSZ / MAXIMUM_ALIGNOF] = {false};
 	Size		size = 0;
 
@@ -72,7 +75,7 @@ checkpage_overlap(const PageScan *scan)
 			continue;
 		at = &taken[((char *) page->tuples[i] - page->page) / MAXIMUM_ALIGNOF];
 		size += IndexTupleSize(page->tuples[i]);
-		if (*at || size > scan->special - scan->upper)
+		if (*at || size > header->pd_special - header->pd_upper)
 		{
 			(void) checkpage_bad(scan, i, "the tuple overlaps another one");
 			page->tuples[i] = NULL;

@@ -21,16 +21,10 @@
 #ifndef PTSORT_GIN_H
 #define PTSORT_GIN_H
 
-#include "sort/tuplesort.h"
-#include "team/build.h"
 #include "variant/variants.h"
-#include "write/pagewrite.h"
-#include "write/slicelist.h"
+#include "write/indexbuild.h"
 
-/* gin_build builds 'index' over 'heap'; see gistbuild_build. */
-extern IndexBuildResult *gin_build(Relation heap, Relation index,
-								   IndexInfo *index_info, int workers,
-								   const char *source);
+extern const IndexBuildKind ginbuild_kind;
 
 
 /*
@@ -68,23 +62,14 @@ gin_table_size(int64 budget)
  * ginload.c
  */
 
-/* GinPart: what each participant leaves to the leader */
+/* GinPart: what each participant counts */
 typedef struct GinPart
 {
-	PageChunk	rest;			/* unused blocks */
 	int64		entries;		/* TIDs, counted for each key */
 	int64		keys;			/* leaf tuples */
 	int64		entry_pages;
 	int64		data_pages;		/* of posting trees */
 } GinPart;
-
-/* GinLoadShared: the shared block */
-typedef struct GinLoadShared
-{
-	PageFileShared file;
-	int			nslices;
-	GinPart		parts[FLEXIBLE_ARRAY_MEMBER];	/* by participant */
-} GinLoadShared;
 
 /*
  * GinChain: the page of a level that is being filled.  Its block is known if
@@ -135,19 +120,12 @@ typedef enum ItemKind
 /* GinLoad: a load, in one of its processes. */
 typedef struct GinLoad
 {
-	GinLoadShared *shared;
-	Relation	index;
+	Load		base;			/* must be first */
 	GinOrder   *order;
 	GinState   *gin;			/* the order's */
-	int			participant;
-	SharedFileSet *fileset;		/* files of lists; NULL: sole participant */
-	SliceList  *list;			/* list of the current slice, or NULL */
-	MemoryContext cxt;
 	MemoryContext temp;			/* reset for each key */
-	PageWriter	writer;
 	GinLevel   *leaf;			/* of the entry tree */
-	GinPart		part;
-	int64		all_records;	/* of all participants */
+	GinPart		part;			/* copied at the end of each slice */
 
 	GinRecord  *key;			/* current key, without a list */
 	Size		key_room;
@@ -161,20 +139,7 @@ typedef struct GinLoad
 	List	   *late;			/* leader: GinRecords to insert at the end */
 } GinLoad;
 
-extern Size ginload_shared_size(Team *team, int processes, int slices);
-extern void ginload_shared_init(Team *team, int processes, int slices);
-
-/*
- * A load, as that of a btree (btbuild.h).  ginload_end returns the number of
- * pages that this process wrote; in the leader, call ginload_finish instead,
- * after all others ended.
- */
-extern GinLoad *ginload_begin(const Build *build);
-extern void ginload_begin_slice(GinLoad *load, int slice);
-extern void ginload_add(GinLoad *load, const GinRecord *record);
-extern void ginload_end_slice(GinLoad *load);
-extern int64 ginload_end(GinLoad *load);
-extern int64 ginload_finish(GinLoad *load);
+extern const LoadMethod ginload;
 
 
 /*

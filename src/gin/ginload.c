@@ -18,28 +18,7 @@
 
 #include "debug.h"
 #include "gin/gin.h"
-#include "sort/shared.h"
-#include "util.h"
 #include "utils/memutils.h"
-
-Size
-ginload_shared_size(Team *team, int processes, int slices)
-{
-	return add_size(offsetof(GinLoadShared, parts),
-					mul_size(processes, sizeof(GinPart)));
-}
-
-void
-ginload_shared_init(Team *team, int processes, int slices)
-{
-	GinLoadShared *shared = team->shared;
-
-	pagewrite_init_shared(&shared->file, ((Build *) team)->index, processes,
-						  GIN_ROOT_BLKNO + 1);
-	shared->nslices = slices;
-	memset(shared->parts, 0, processes * sizeof(GinPart));
-}
-
 
 /*
  * Keys
@@ -70,7 +49,8 @@ append_tids(GinLoad *load, const uint64 *tids, int n)
 {
 	GinRecord  *record = make_record(load, tids, n);
 
-	slicelist_append_item(load->list, ITEM_RECORD, record, record->size);
+	slicelist_append_item(load->base.list, ITEM_RECORD, record,
+						  record->size);
 }
 
 /* Decode a record's TIDs to an array with enough room. */
@@ -166,17 +146,17 @@ hand_over(GinLoad *load)
 
 	append_tids(load, NULL, 0);
 	for (int i = 0; i < posting->nlinks; i++)
-		slicelist_append_item(load->list, ITEM_DATA_LEAF, &posting->links[i],
-							  sizeof(PostingItem));
+		slicelist_append_item(load->base.list, ITEM_DATA_LEAF,
+							  &posting->links[i], sizeof(PostingItem));
 	if (posting->leaf.block != InvalidBlockNumber)
-		slicelist_append_item(load->list, ITEM_NEXT_DATA_LEAF,
+		slicelist_append_item(load->base.list, ITEM_NEXT_DATA_LEAF,
 							  &posting->leaf.block, sizeof(BlockNumber));
 	n = ginposting_tids(posting, &tids);
 	append_tids(load, tids, n);
 	load->part.entries -= n;	/* the leader counts them */
 	append_tids(load, load->pending, load->npending);
 	if (posting->leaf.page != NULL)
-		pagewrite_release_buffer(&load->writer, posting->leaf.page);
+		pagewrite_release_buffer(&load->base.writer, posting->leaf.page);
 	posting->leaf.page = NULL;
 	ginposting_reset(posting);
 }
@@ -199,7 +179,7 @@ end_key(GinLoad *load, bool is_last)
 	if (!load->has_key)
 		return;
 	old = MemoryContextSwitchTo(load->temp);
-	if (load->list != NULL && (load->is_first || is_last))
+	if (load->base.list != NULL && (load->is_first || is_last))
 		hand_over(load);
 	else
 		finish_key(load);
@@ -250,7 +230,7 @@ add(GinLoad *load, const GinRecord *record)
 static void
 postpone_pending(GinLoad *load)
 {
-	MemoryContext old = MemoryContextSwitchTo(load->cxt);
+	MemoryContext old = MemoryContextSwitchTo(load->base.cxt);
 
 	load->part.entries += load->npending;
 	if (load->npending > 0)
@@ -291,7 +271,7 @@ take_list(GinLoad *load, int slice)
 	void	   *data;
 
 	fault_point("ginload: open list");
-	list = slicelist_open(load->fileset, slice, false);
+	list = slicelist_open(load->base.fileset, slice, false);
 	while ((kind = slicelist_next(list, &data)) != 0)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -311,62 +291,23 @@ take_list(GinLoad *load, int slice)
 }
 
 
-GinLoad *
-ginload_begin(const Build *build)
+/* LoadMethod.begin */
+static void
+begin(Load *base, const Build *build)
 {
-	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext,
-											  "ptsort load",
-											  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(cxt);
-	GinLoad    *load = palloc0(sizeof(GinLoad));
-	PtSortStats stats;
+	GinLoad    *load = (GinLoad *) base;
 
-	load->shared = build->team.shared;
-	load->index = build->index;
 	load->order = variant_gin_order(build->index);
 	load->gin = &load->order->gin;
-	load->participant = build->team.participant;
-	if (load->shared->file.nparticipants > 1)
-		load->fileset = shared_fileset(build->team.sort_shared);
-	load->cxt = cxt;
 	/* a reset keeps the first block, which suffices for a list and a tuple */
-	load->temp = AllocSetContextCreate(cxt, "ptsort GIN key", 4 * BLCKSZ,
+	load->temp = AllocSetContextCreate(base->cxt, "ptsort GIN key", 4 * BLCKSZ,
 									   4 * BLCKSZ, ALLOCSET_DEFAULT_MAXSIZE);
-	sort_stats(build->team.sort, &stats);
-	load->all_records = stats.tuples;
-	pagewrite_begin(&load->writer, &load->shared->file, build->index);
-	load->writer.reports = build->team.is_leader;
-	load->part = load->shared->parts[load->participant];
 	load->leaf = gin_level_create(load, true);
 	load->key_room = load->maxpending = BLCKSZ;
 	load->key = palloc(load->key_room);
 	load->pending = palloc(load->maxpending * sizeof(uint64));
 	load->merged = palloc(load->maxpending * sizeof(uint64));
 	ginposting_init(&load->posting);
-	MemoryContextSwitchTo(old);
-	return load;
-}
-
-void
-ginload_begin_slice(GinLoad *load, int slice)
-{
-	MemoryContext old;
-
-	fault_point("ginload: begin slice");
-	if (load->fileset == NULL)
-		return;
-	old = MemoryContextSwitchTo(load->cxt);
-	load->list = slicelist_open(load->fileset, slice, true);
-	load->is_first = true;
-	MemoryContextSwitchTo(old);
-}
-
-void
-ginload_add(GinLoad *load, const GinRecord *record)
-{
-	if (++load->writer.tuples % PAGEWRITE_STEP == 0)
-		(void) pagewrite_report(&load->writer);
-	add(load, record);
 }
 
 /* Append the tuples of the unfinished leaf to the slice's list. */
@@ -376,7 +317,7 @@ append_rest(GinLoad *load)
 	GinChain   *chain = &load->leaf->chain;
 
 	if (chain->block != InvalidBlockNumber)
-		slicelist_append_item(load->list, ITEM_NEXT_LEAF, &chain->block,
+		slicelist_append_item(load->base.list, ITEM_NEXT_LEAF, &chain->block,
 							  sizeof(BlockNumber));
 	chain->block = InvalidBlockNumber;
 	if (chain->page == NULL)
@@ -386,38 +327,34 @@ append_rest(GinLoad *load)
 	{
 		ItemId		id = PageGetItemId(chain->page, n);
 
-		slicelist_append_item(load->list, ITEM_TUPLE,
+		slicelist_append_item(load->base.list, ITEM_TUPLE,
 							  PageGetItem(chain->page, id),
 							  ItemIdGetLength(id));
 	}
-	pagewrite_release_buffer(&load->writer, chain->page);
+	pagewrite_release_buffer(&load->base.writer, chain->page);
 	chain->page = NULL;
 }
 
-void
-ginload_end_slice(GinLoad *load)
+/* LoadMethod.add_slice */
+static void
+add_slice(Load *base, PtSort *sort, int slice)
 {
-	(void) pagewrite_report(&load->writer);
-	if (load->list == NULL)
+	GinLoad    *load = (GinLoad *) base;
+	const GinRecord *record;
+
+	fault_point("ginload: begin slice");
+	load->is_first = true;
+	while ((record = variant_get_gin(sort)) != NULL)
+	{
+		load_count(base);
+		add(load, record);
+	}
+	if (base->list == NULL)
 		return;
 	append_rest(load);
 	end_key(load, true);
 	fault_point("ginload: end slice");
-	slicelist_end(load->list);
-	load->list = NULL;
-}
-
-int64
-ginload_end(GinLoad *load)
-{
-	int64		pages;
-
-	pagewrite_flush(&load->writer);
-	load->part.rest = load->writer.chunk;
-	load->shared->parts[load->participant] = load->part;
-	pages = pagewrite_end(&load->writer);
-	MemoryContextDelete(load->cxt);
-	return pages;
+	*(GinPart *) load_part(base, base->participant) = load->part;
 }
 
 
@@ -432,12 +369,15 @@ make_deleted(Page page)
 	GinInitPage(page, GIN_DELETED, BLCKSZ);
 }
 
-/* Write the metapage, like GinInitMetabuffer() and ginUpdateStats(). */
+/*
+ * Write the metapage, like GinInitMetabuffer() and ginUpdateStats().  The
+ * server counts entries, not records, as the index's tuples.
+ */
 static void
-write_metapage(GinLoad *load)
+write_metapage(GinLoad *load, Build *build)
 {
-	GinLoadShared *shared = load->shared;
-	Page		page = pagewrite_get_buffer(&load->writer);
+	LoadShared *shared = load->base.shared;
+	Page		page = pagewrite_get_buffer(&load->base.writer);
 	GinMetaPageData *meta = GinPageGetMeta(page);
 
 	GinInitPage(page, GIN_META, BLCKSZ);
@@ -445,15 +385,19 @@ write_metapage(GinLoad *load)
 	meta->ginVersion = GIN_CURRENT_VERSION;
 	meta->nTotalPages = (BlockNumber)
 		pg_atomic_read_u64(&shared->file.nblocks);
-	shared->parts[load->participant] = load->part;
+	*(GinPart *) load_part(&load->base, 0) = load->part;
+	build->index_tuples = 0;
 	for (int i = 0; i < shared->file.nparticipants; i++)
 	{
-		meta->nEntryPages += shared->parts[i].entry_pages;
-		meta->nDataPages += shared->parts[i].data_pages;
-		meta->nEntries += shared->parts[i].keys;
+		const GinPart *part = load_part(&load->base, i);
+
+		meta->nEntryPages += part->entry_pages;
+		meta->nDataPages += part->data_pages;
+		meta->nEntries += part->keys;
+		build->index_tuples += part->entries;
 	}
 	((PageHeader) page)->pd_lower = (char *) (meta + 1) - (char *) page;
-	pagewrite_page(&load->writer, page, GIN_METAPAGE_BLKNO);
+	pagewrite_page(&load->base.writer, page, GIN_METAPAGE_BLKNO);
 }
 
 /*
@@ -463,7 +407,7 @@ write_metapage(GinLoad *load)
 static void
 insert_late(GinLoad *load)
 {
-	PageWriter *writer = &load->writer;
+	PageWriter *writer = &load->base.writer;
 	BlockNumber before;
 	ListCell   *lc;
 
@@ -471,7 +415,7 @@ insert_late(GinLoad *load)
 		return;
 	fault_point("ginload: late TIDs");
 	pagewrite_flush(writer);
-	before = RelationGetNumberOfBlocks(load->index);
+	before = RelationGetNumberOfBlocks(load->base.index);
 	foreach(lc, load->late)
 	{
 		const GinRecord *record = lfirst(lc);
@@ -490,49 +434,31 @@ insert_late(GinLoad *load)
 					   record->category, items, record->ntids, NULL);
 		pfree(items);
 	}
-	writer->eof = RelationGetNumberOfBlocks(load->index);
+	writer->eof = RelationGetNumberOfBlocks(load->base.index);
 	pg_atomic_write_u64(&writer->shared->nblocks, writer->eof);
 	load->part.data_pages += writer->eof - before;
 }
 
-/* Take over the blocks that other participants left, and read the lists. */
+/* LoadMethod.finish */
 static void
-take_lists(GinLoad *load)
+finish(Load *base, Build *build)
 {
-	GinLoadShared *shared = load->shared;
-	int			n = shared->file.nparticipants;
-	PageChunk  *rest = palloc((n + 1) * sizeof(PageChunk));
+	GinLoad    *load = (GinLoad *) base;
 
-	shared->parts[0].rest = load->writer.chunk;
-	load->writer.chunk.next = load->writer.chunk.end;
-	for (int i = 0; i < n; i++)
-		rest[i] = shared->parts[i].rest;
-	pagewrite_take_over(&load->writer, rest, n);
-	for (int i = 0; i < shared->nslices; i++)
+	for (int i = 0; base->fileset != NULL && i < base->shared->nslices; i++)
 		take_list(load, i);
-}
-
-int64
-ginload_finish(GinLoad *load)
-{
-	PageWriter *writer = &load->writer;
-	MemoryContext old = MemoryContextSwitchTo(load->cxt);
-	instr_time	start;
-
-	INSTR_TIME_SET_CURRENT(start);
-	(void) pagewrite_report(writer);	/* for the view: all workers ended */
-	if (load->fileset != NULL)
-		take_lists(load);
 	end_key(load, true);
 	gin_write_root(load);
 	insert_late(load);
-	pagewrite_retire_spare(writer, make_deleted);
-	write_metapage(load);
-	pagewrite_flush(writer);
-	pt_log_part("stitch", start);
-	INSTR_TIME_SET_CURRENT(start);
-	pagewrite_sync(writer);
-	pt_log_part("sync", start);
-	MemoryContextSwitchTo(old);
-	return ginload_end(load);
+	pagewrite_retire_spare(&base->writer, make_deleted);
+	write_metapage(load, build);
 }
+
+const LoadMethod ginload = {
+	.size = sizeof(GinLoad),
+	.reserved = GIN_ROOT_BLKNO + 1,
+	.part_size = sizeof(GinPart),
+	.begin = begin,
+	.add_slice = add_slice,
+	.finish = finish
+};

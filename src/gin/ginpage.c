@@ -25,10 +25,10 @@
 static void
 estimate_blocks(GinLoad *load)
 {
-	PageWriter *writer = &load->writer;
+	PageWriter *writer = &load->base.writer;
 	int64		done = pagewrite_report(writer);
-	double		taken = pg_atomic_read_u64(&load->shared->file.nblocks);
-	double		to_come = Max(load->all_records - done, 0) * taken /
+	double		taken = pg_atomic_read_u64(&load->base.shared->file.nblocks);
+	double		to_come = Max(load->base.all_tuples - done, 0) * taken /
 		Max(done, 1);
 
 	writer->to_come = (BlockNumber) Min(to_come, MaxBlockNumber);
@@ -37,15 +37,15 @@ estimate_blocks(GinLoad *load)
 BlockNumber
 gin_new_block(GinLoad *load)
 {
-	if (pagewrite_needs_chunk(&load->writer))
+	if (pagewrite_needs_chunk(&load->base.writer))
 		estimate_blocks(load);
-	return pagewrite_get_block(&load->writer);
+	return pagewrite_get_block(&load->base.writer);
 }
 
 void
 gin_begin_page(GinLoad *load, GinChain *chain, uint16 flags)
 {
-	chain->page = pagewrite_get_buffer(&load->writer);
+	chain->page = pagewrite_get_buffer(&load->base.writer);
 	GinInitPage(chain->page, flags, BLCKSZ);
 }
 
@@ -57,7 +57,7 @@ gin_end_page(GinLoad *load, GinChain *chain, BlockNumber next)
 	if (block == InvalidBlockNumber)
 		block = gin_new_block(load);
 	GinPageGetOpaque(chain->page)->rightlink = next;
-	pagewrite_page(&load->writer, chain->page, block);
+	pagewrite_page(&load->base.writer, chain->page, block);
 	chain->page = NULL;
 	chain->block = next;
 	return block;
@@ -68,13 +68,14 @@ gin_check_block(const GinLoad *load, const GinChain *chain)
 {
 	if (chain->block != InvalidBlockNumber)
 		elog(ERROR, "nothing is on block %u of index \"%s\"", chain->block,
-			 RelationGetRelationName(load->index));
+			 RelationGetRelationName(load->base.index));
 }
 
 GinLevel *
 gin_level_create(GinLoad *load, bool is_leaf)
 {
-	GinLevel   *level = MemoryContextAllocZero(load->cxt, sizeof(GinLevel));
+	GinLevel   *level = MemoryContextAllocZero(load->base.cxt,
+											   sizeof(GinLevel));
 
 	level->is_leaf = is_leaf;
 	level->chain.block = InvalidBlockNumber;
@@ -115,8 +116,8 @@ gin_level_end_page(GinLoad *load, GinLevel *level, BlockNumber next)
 
 	GinSetDownlink(downlink, block);
 	load->part.entry_pages++;
-	if (level->is_leaf && load->list != NULL)
-		slicelist_append_item(load->list, ITEM_DOWNLINK, downlink,
+	if (level->is_leaf && load->base.list != NULL)
+		slicelist_append_item(load->base.list, ITEM_DOWNLINK, downlink,
 							  IndexTupleSize(downlink));
 	else
 		gin_level_add_downlink(load, level, downlink);
@@ -138,7 +139,7 @@ gin_level_add(GinLoad *load, GinLevel *level, IndexTuple tuple)
 	if (PageAddItem(level->chain.page, (char *) tuple, size,
 					InvalidOffsetNumber, false, false) == InvalidOffsetNumber)
 		elog(ERROR, "failed to add item to index page in \"%s\"",
-			 RelationGetRelationName(load->index));
+			 RelationGetRelationName(load->base.index));
 }
 
 void

@@ -23,7 +23,7 @@
 #ifndef PTSORT_GIST_H
 #define PTSORT_GIST_H
 
-#include "team/build.h"
+#include "write/indexbuild.h"
 
 /*
  * gistbuild_why_not returns NULL if the server would build the index by
@@ -32,35 +32,13 @@
  */
 extern const char *gistbuild_why_not(Relation index);
 
-/*
- * gistbuild_build builds 'index' over 'heap' as the server's gistbuild would.
- * It logs the start and end lines and, on success, publishes its report.
- * 'source' is the reason for the number of workers.
- */
-extern IndexBuildResult *gistbuild_build(Relation heap, Relation index,
-										 IndexInfo *index_info, int workers,
-										 const char *source);
+extern const IndexBuildKind gistbuild_kind;
 
+/* gistload.c */
+extern const LoadMethod gistload;
 
 /* Pages of a level that picksplit divides (GIST_SORTED_BUILD_PAGE_NUM) */
 #define GIST_LOAD_PAGES	4
-
-typedef struct GistLoad GistLoad;
-
-/* TeamKind.shared_size and shared_init */
-extern Size gistload_shared_size(Team *team, int processes, int slices);
-extern void gistload_shared_init(Team *team, int processes, int slices);
-
-/*
- * A load, as that of a btree (btbuild.h).  'start' is the number of tuples
- * before the slice.  gistload_add adds a copy of a tuple.
- */
-extern GistLoad *gistload_begin(const Build *build);
-extern void gistload_begin_slice(GistLoad *load, int slice, int64 start);
-extern void gistload_add(GistLoad *load, IndexTuple tuple);
-extern void gistload_end_slice(GistLoad *load);
-extern int64 gistload_end(GistLoad *load);
-extern int64 gistload_finish(GistLoad *load);
 
 /* GistAxis: the type of a key, and of its four coordinates */
 typedef enum GistAxis

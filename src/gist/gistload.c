@@ -16,25 +16,10 @@
 #include "catalog/pg_type.h"
 #include "debug.h"
 #include "gist/gist.h"
-#include "sort/shared.h"
-#include "sort/tuplesort.h"
-#include "util.h"
 #include "utils/geo_decls.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
-#include "write/pagewrite.h"
-#include "write/slicelist.h"
-
-/*
- * GistLoadShared: the shared block; a PageChunk for each participant follows.
- */
-typedef struct GistLoadShared
-{
-	PageFileShared file;
-	int			nslices;
-	PageChunk	rest[FLEXIBLE_ARRAY_MEMBER];	/* one more: see
-												 * pagewrite_take_over */
-} GistLoadShared;
+#include "variant/variants.h"
 
 /* GistLevel: a level of this participant's tree. */
 typedef struct GistLevel
@@ -46,41 +31,16 @@ typedef struct GistLevel
 	struct GistLevel *parent;	/* NULL until it exists */
 } GistLevel;
 
-struct GistLoad
+typedef struct GistLoad
 {
-	GistLoadShared *shared;
-	Relation	index;
-	int			participant;
-	SharedFileSet *fileset;		/* files of lists; NULL: sole participant */
-	SliceList  *list;			/* list of the current slice */
+	Load		base;			/* must be first */
 	int64		slice_start;	/* tuples before the current slice */
 	int64		head;			/* next tuples of the slice that are for the
 								 * leader; -1: unknown before the first */
-	MemoryContext cxt;
 	GISTSTATE  *gist;
 	GistAxis	axis;
-	PageWriter	writer;
 	GistLevel  *leaf;
-	int64		all_tuples;		/* tuples expected from all participants */
-};
-
-Size
-gistload_shared_size(Team *team, int processes, int slices)
-{
-	return add_size(offsetof(GistLoadShared, rest),
-					mul_size(processes + 1, sizeof(PageChunk)));
-}
-
-void
-gistload_shared_init(Team *team, int processes, int slices)
-{
-	GistLoadShared *shared = team->shared;
-
-	pagewrite_init_shared(&shared->file, ((Build *) team)->index, processes,
-						  GIST_ROOT_BLKNO + 1);
-	shared->nslices = slices;
-	memset(shared->rest, 0, (processes + 1) * sizeof(PageChunk));
-}
+} GistLoad;
 
 
 /*
@@ -197,7 +157,8 @@ static void level_add(GistLoad *load, GistLevel *level, IndexTuple tuple);
 static GistLevel *
 level_create(GistLoad *load, bool is_leaf)
 {
-	GistLevel  *level = MemoryContextAllocZero(load->cxt, sizeof(GistLevel));
+	GistLevel  *level = MemoryContextAllocZero(load->base.cxt,
+											   sizeof(GistLevel));
 
 	level->is_leaf = is_leaf;
 	return level;
@@ -229,7 +190,7 @@ begin_page(GistLoad *load, GistLevel *level)
 	Page	   *page = &level->pages[level->npages++];
 
 	if (*page == NULL)
-		*page = MemoryContextAlloc(load->cxt, BLCKSZ);
+		*page = MemoryContextAlloc(load->base.cxt, BLCKSZ);
 	init_page(*page, level->is_leaf ? F_LEAF : 0);
 	return *page;
 }
@@ -261,7 +222,7 @@ page_union(const GistLoad *load, IndexTuple *tuples, int n)
 
 	memcpy(all, tuples, n * sizeof(IndexTuple));
 	all[n] = tuples[0];
-	return gistunion(load->index, all, n + 1, load->gist);
+	return gistunion(load->base.index, all, n + 1, load->gist);
 }
 
 /* Have the class's picksplit divide the tuples of the level's pages. */
@@ -274,8 +235,9 @@ divide(const GistLoad *load, const GistLevel *level)
 
 	if (level->npages > 1)
 	{
-		gistaxis_sort(load->axis, tuples, n, load->index);
-		return gistSplit(load->index, level->pages[0], tuples, n, load->gist);
+		gistaxis_sort(load->axis, tuples, n, load->base.index);
+		return gistSplit(load->base.index, level->pages[0], tuples, n,
+						 load->gist);
 	}
 	layout = palloc0(sizeof(SplitPageLayout));
 	layout->itup = page_union(load, tuples, n);
@@ -294,10 +256,10 @@ estimate_blocks(GistLoad *load, const SplitPageLayout *layout)
 {
 	double		used = layout->lenlist + layout->block.num * sizeof(ItemIdData);
 	double		half = layout->block.num * (BLCKSZ / 2) / Max(used, 1);
-	PageWriter *writer = &load->writer;
+	PageWriter *writer = &load->base.writer;
 	int64		written = writer->pages_written + writer->npages;
 	double		mean = Max((double) writer->tuples / Max(written, 1), half);
-	int64		to_come = load->all_tuples - pagewrite_report(writer);
+	int64		to_come = load->base.all_tuples - pagewrite_report(writer);
 
 	writer->to_come = (BlockNumber) (Max(to_come, 0) / Max(mean, 1));
 	writer->at_least = writer->to_come / 2;
@@ -307,7 +269,7 @@ estimate_blocks(GistLoad *load, const SplitPageLayout *layout)
 static void
 write_page(GistLoad *load, GistLevel *level, SplitPageLayout *layout)
 {
-	Page		page = pagewrite_get_buffer(&load->writer);
+	Page		page = pagewrite_get_buffer(&load->base.writer);
 	char	   *data = (char *) layout->list;
 	BlockNumber block;
 
@@ -319,17 +281,17 @@ write_page(GistLoad *load, GistLevel *level, SplitPageLayout *layout)
 		if (PageAddItem(page, data, size, i + FirstOffsetNumber, false,
 						false) == InvalidOffsetNumber)
 			elog(ERROR, "failed to add item to index page in \"%s\"",
-				 RelationGetRelationName(load->index));
+				 RelationGetRelationName(load->base.index));
 		data += size;
 	}
-	if (pagewrite_needs_chunk(&load->writer))
+	if (pagewrite_needs_chunk(&load->base.writer))
 		estimate_blocks(load, layout);
-	block = pagewrite_get_block(&load->writer);
+	block = pagewrite_get_block(&load->base.writer);
 	ItemPointerSetBlockNumber(&layout->itup->t_tid, block);
 	if (level->last != 0)		/* as in the server, for debugging only */
 		GistPageGetOpaque(page)->rightlink = level->last;
 	level->last = block;
-	pagewrite_page(&load->writer, page, block);
+	pagewrite_page(&load->base.writer, page, block);
 }
 
 /* Write the level's pages, and add their unions to the level above. */
@@ -346,8 +308,8 @@ level_flush(GistLoad *load, GistLevel *level)
 	{
 		CHECK_FOR_INTERRUPTS();
 		write_page(load, level, layout);
-		if (level->is_leaf && load->list != NULL)
-			slicelist_append(load->list, layout->itup);
+		if (level->is_leaf && load->base.list != NULL)
+			slicelist_append(load->base.list, layout->itup);
 		else
 			level_add(load, level_above(load, level), layout->itup);
 	}
@@ -397,7 +359,7 @@ append_rest(GistLoad *load, GistLevel *level)
 		OffsetNumber last = PageGetMaxOffsetNumber(page);
 
 		for (OffsetNumber n = FirstOffsetNumber; n <= last; n++)
-			slicelist_append(load->list, (IndexTuple)
+			slicelist_append(load->base.list, (IndexTuple)
 							 PageGetItem(page, PageGetItemId(page, n)));
 	}
 	level->npages = 0;
@@ -421,7 +383,7 @@ list_add(GistLoad *load, int slice)
 	void	   *tuple;
 
 	fault_point("gistload: open list");
-	list = slicelist_open(load->fileset, slice, false);
+	list = slicelist_open(load->base.fileset, slice, false);
 	while (slicelist_next(list, &tuple) != 0)
 	{
 		if (!is_downlink(tuple))
@@ -438,71 +400,27 @@ list_add(GistLoad *load, int slice)
 }
 
 
-GistLoad *
-gistload_begin(const Build *build)
+/* LoadMethod.begin */
+static void
+begin(Load *base, const Build *build)
 {
-	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext,
-											  "ptsort load",
-											  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(cxt);
-	GistLoad   *load = palloc0(sizeof(GistLoad));
-	PtSortStats stats;
+	GistLoad   *load = (GistLoad *) base;
 
-	load->shared = build->team.shared;
-	load->index = build->index;
-	load->participant = build->team.participant;
-	if (load->shared->file.nparticipants > 1)
-		load->fileset = shared_fileset(build->team.sort_shared);
-	load->cxt = cxt;
 	load->gist = initGISTstate(build->index);
 	load->gist->tempCxt = createTempGistContext();
 	load->axis = gistaxis_of(build->index);
-	sort_stats(build->team.sort, &stats);
-	load->all_tuples = stats.tuples;
-	pagewrite_begin(&load->writer, &load->shared->file, build->index);
-	load->writer.reports = build->team.is_leader;
 	load->leaf = level_create(load, true);
-	MemoryContextSwitchTo(old);
-	return load;
 }
 
-void
-gistload_begin_slice(GistLoad *load, int slice, int64 start)
+static void
+add(GistLoad *load, IndexTuple tuple)
 {
-	MemoryContext old;
-
-	fault_point("gistload: begin slice");
-	if (load->fileset == NULL)
-		return;
-	old = MemoryContextSwitchTo(load->cxt);
-	load->list = slicelist_open(load->fileset, slice, true);
-	load->slice_start = start;
-	load->head = -1;
-	MemoryContextSwitchTo(old);
-}
-
-void
-gistload_end_slice(GistLoad *load)
-{
-	(void) pagewrite_report(&load->writer);
-	if (load->list == NULL)
-		return;
-	append_rest(load, load->leaf);
-	fault_point("gistload: end slice");
-	slicelist_end(load->list);
-	load->list = NULL;
-}
-
-void
-gistload_add(GistLoad *load, IndexTuple tuple)
-{
-	if (++load->writer.tuples % PAGEWRITE_STEP == 0)
-		(void) pagewrite_report(&load->writer);
-	if (load->list != NULL && load->head < 0)
+	load_count(&load->base);
+	if (load->base.list != NULL && load->head < 0)
 		load->head = head_tuples(load, tuple);
 	if (load->head > 0)
 	{
-		slicelist_append(load->list, tuple);
+		slicelist_append(load->base.list, tuple);
 		load->head--;
 		return;
 	}
@@ -511,18 +429,22 @@ gistload_add(GistLoad *load, IndexTuple tuple)
 		MemoryContextReset(load->gist->tempCxt);
 }
 
-int64
-gistload_end(GistLoad *load)
+/* LoadMethod.add_slice */
+static void
+add_slice(Load *base, PtSort *sort, int slice)
 {
-	int64		pages;
+	GistLoad   *load = (GistLoad *) base;
+	IndexTuple	tuple;
 
-	pagewrite_flush(&load->writer);
-	load->shared->rest[load->participant] = load->writer.chunk;
-	pages = pagewrite_end(&load->writer);
-	MemoryContextDelete(load->gist->tempCxt);
-	freeGISTstate(load->gist);
-	MemoryContextDelete(load->cxt);
-	return pages;
+	fault_point("gistload: begin slice");
+	load->slice_start = sort_slice_start(sort);
+	load->head = -1;
+	while ((tuple = variant_get_gist(sort)) != NULL)
+		add(load, tuple);
+	if (base->list == NULL)
+		return;
+	append_rest(load, load->leaf);
+	fault_point("gistload: end slice");
 }
 
 /* Write the unfinished pages of all levels below the root, and the root. */
@@ -542,9 +464,9 @@ write_root(GistLoad *load)
 	if (level->npages == 0)		/* no tuples at all */
 		(void) begin_page(load, level);
 	fault_point("gistload: root");
-	root = pagewrite_get_buffer(&load->writer);
+	root = pagewrite_get_buffer(&load->base.writer);
 	memcpy(root, level->pages[0], BLCKSZ);
-	pagewrite_page(&load->writer, root, GIST_ROOT_BLKNO);
+	pagewrite_page(&load->base.writer, root, GIST_ROOT_BLKNO);
 }
 
 static void
@@ -554,30 +476,22 @@ make_deleted(Page page)
 	GistPageSetDeleted(page, FirstNormalFullTransactionId);
 }
 
-int64
-gistload_finish(GistLoad *load)
+/* LoadMethod.finish */
+static void
+finish(Load *base, Build *build)
 {
-	PageWriter *writer = &load->writer;
-	GistLoadShared *shared = load->shared;
-	int			n = shared->file.nparticipants;
-	instr_time	start;
+	GistLoad   *load = (GistLoad *) base;
 
-	INSTR_TIME_SET_CURRENT(start);
-	(void) pagewrite_report(writer);	/* for the view: all workers ended */
-	if (load->fileset != NULL)
-	{
-		shared->rest[0] = writer->chunk;
-		writer->chunk.next = writer->chunk.end;
-		pagewrite_take_over(writer, shared->rest, n);
-		for (int i = 0; i < shared->nslices; i++)
-			list_add(load, i);
-	}
+	for (int i = 0; base->fileset != NULL && i < base->shared->nslices; i++)
+		list_add(load, i);
 	write_root(load);
-	pagewrite_retire_spare(writer, make_deleted);
-	pagewrite_flush(writer);
-	pt_log_part("stitch", start);
-	INSTR_TIME_SET_CURRENT(start);
-	pagewrite_sync(writer);
-	pt_log_part("sync", start);
-	return gistload_end(load);
+	pagewrite_retire_spare(&base->writer, make_deleted);
 }
+
+const LoadMethod gistload = {
+	.size = sizeof(GistLoad),
+	.reserved = GIST_ROOT_BLKNO + 1,
+	.begin = begin,
+	.add_slice = add_slice,
+	.finish = finish
+};

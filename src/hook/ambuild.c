@@ -358,8 +358,9 @@ build_other(Relation heap, Relation index, IndexInfo *indexInfo)
 							planworkers_by_cost(heap, index));
 
 	planworkers_limit(&request, heap, index, index);
-	return (index->rd_rel->relam == GIST_AM_OID ? gistbuild_build : gin_build)
-		(heap, index, indexInfo, request.workers, request.source);
+	return indexbuild_run(index->rd_rel->relam == GIST_AM_OID ?
+						  &gistbuild_kind : &ginbuild_kind, heap, index,
+						  indexInfo, request.workers, request.source);
 }
 
 IndexBuildResult *

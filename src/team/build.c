@@ -150,6 +150,19 @@ build_scan(Build *build, HeapScanTarget *targets, int ntargets)
 		slot->broken_hot_chain |= targets[i].index_info->ii_BrokenHotChain;
 }
 
+void
+build_scan_index(Build *build, IndexBuildCallback callback, void *state)
+{
+	HeapScanTarget target = {
+		.index = build->index,
+		.index_info = build->index_info,
+		.callback = callback,
+		.state = state
+	};
+
+	build_scan(build, &target, 1);
+}
+
 /* In the leader, add up the counts of all participants' scans. */
 static void
 count_tuples(Build *build)

@@ -42,6 +42,10 @@ typedef struct Build
 	bool		progress;		/* report to the progress view */
 	double		heap_tuples;	/* live rows that all participants read */
 	double		index_tuples;	/* tuples put by all participants together */
+	const char *source;			/* write/indexbuild.h: reason for the number
+								 * of workers */
+	bool		started;		/* write/indexbuild.h: logged the start line */
+	struct Load *load;			/* write/indexbuild.h: kept until all end */
 } Build;
 
 /*
@@ -78,6 +82,10 @@ extern void build_check(const Build *build, const char *reader);
  * the row and block counts in team.slot.  targets[0] is the team's index.
  */
 extern void build_scan(Build *build, HeapScanTarget *targets, int ntargets);
+
+/* build_scan_index does this for the team's index alone. */
+extern void build_scan_index(Build *build, IndexBuildCallback callback,
+							 void *state);
 
 /* TeamKind.open, close and enter_phase */
 extern void build_open(Team *team);

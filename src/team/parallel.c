@@ -105,15 +105,9 @@ parallel_fill(Team *team)
 {
 	Sorter	   *self = (Sorter *) team;
 	PtParallel *parallel = parallel_of(team);
-	HeapScanTarget target = {
-		.index = parallel->index,
-		.index_info = parallel->index_info,
-		.callback = put_index,
-		.state = self
-	};
 
 	if (parallel->index != NULL)
-		build_scan(&self->base, &target, 1);
+		build_scan_index(&self->base, put_index, self);
 	else if (parallel->table != NULL)
 		team->slot->rows = scan_table(team, parallel);
 	if (self->ops->fill != NULL)

@@ -49,12 +49,6 @@ ginrecord_list(const GinRecord *record)
 	return (const unsigned char *) record->key + record->key_size;
 }
 
-static inline uint32
-ginrecord_list_size(const GinRecord *record)
-{
-	return record->size - offsetof(GinRecord, key) - record->key_size;
-}
-
 /* ginrecord_key returns the key of a record of this column's type. */
 static inline Datum
 ginrecord_key(const GinRecord *record, Form_pg_attribute att)

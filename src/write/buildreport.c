@@ -60,17 +60,6 @@ buildreport_describe(const Team *team, const char *source, Relation index)
 					(long long) Max(team->budget, least) / 1024);
 }
 
-void
-buildreport_start(const Build *build, const char *source, const char *scan)
-{
-	if (message_level_is_interesting(buildreport_log_level()))
-		ereport(buildreport_log_level(),
-				(errmsg("ptsort: building index \"%s\": %s%s",
-						RelationGetRelationName(build->index),
-						buildreport_describe(&build->team, source,
-											 build->index), scan)));
-}
-
 IndexBuildResult *
 buildreport_end(const Build *build, bool scanned_before, double elapsed_ms)
 {

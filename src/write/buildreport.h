@@ -56,12 +56,10 @@ extern const char *buildreport_describe(const Team *team, const char *source,
 										Relation index);
 
 /*
- * buildreport_start logs the start line of an index build: a description, and
- * 'scan'.  buildreport_end, after team_finish, logs the end line, publishes the
- * report, and returns the ambuild's result, in the current memory context.
+ * buildreport_end, after team_finish, logs the end line of an index build,
+ * publishes the report, and returns the ambuild's result, in the current memory
+ * context.
  */
-extern void buildreport_start(const Build *build, const char *source,
-							  const char *scan);
 extern IndexBuildResult *buildreport_end(const Build *build,
 										 bool scanned_before,
 										 double elapsed_ms);
