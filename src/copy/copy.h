@@ -6,10 +6,10 @@
  * cluster.c decides whether ptsort makes a copy, and then calls
  * tablecopy_run().  All other declarations are for the files of this directory.
  *
- * Slices.  In a copy in the order of an index, a slice is a part of the sorted
- * stream.  In a copy without an index, a slice is a range of the old table's
- * blocks: the participant that claims it reads these blocks and writes their
- * row versions, in the same order.
+ * Slices.  In a sorted copy, a slice is a part of the sorted stream.  Otherwise
+ * the copy is in the order of the blocks, and a slice is a range of the old
+ * table's blocks: the participant that claims it reads these blocks and writes
+ * their row versions, in the same order.
  *
  * Writing.  Participants claim slices in order, and write different slices in
  * parallel.  A slice begins where the previous slice
@@ -24,7 +24,7 @@
  *
  * Links.  Only the server's functions, in the leader, can write some row
  * versions (copyscan.c).  A sorted copy finds them before any process writes.
- * Without an index, a participant ends its slice before the first page of the
+ * Otherwise a participant ends its slice before the first page of the
  * old table with such row versions.  That slice is the last one: participants
  * drop the pages of later slices, which they did not write, because they did
  * not know where.  The leader copies the rest of the table alone.
@@ -58,6 +58,14 @@ typedef struct CopyRules
 	CommandId	command;		/* the command that inserts the rows */
 } CopyRules;
 
+/* CopyCounts: row versions */
+typedef struct CopyCounts
+{
+	uint64		copied;
+	uint64		dead;			/* not copied */
+	uint64		recently_dead;	/* copied */
+} CopyCounts;
+
 /*
  * CopyShared: the counts of the scan are complete after all participants
  * announced their runs.
@@ -65,9 +73,9 @@ typedef struct CopyRules
 typedef struct CopyShared
 {
 	PageFileShared file;
-	pg_atomic_uint64 copied;	/* row versions put into the sort or written */
-	pg_atomic_uint64 dead;		/* row versions not copied */
-	pg_atomic_uint64 recently_dead; /* copied row versions, recently dead */
+	pg_atomic_uint64 copied;	/* these counts: see CopyCounts */
+	pg_atomic_uint64 dead;
+	pg_atomic_uint64 recently_dead;
 	pg_atomic_uint32 linked;	/* not 0: see copyscan.c */
 	pg_atomic_uint64 written;	/* row versions written, to show progress */
 	int			nslices;
@@ -79,10 +87,11 @@ typedef struct CopyShared
 	 */
 	pg_atomic_uint64 filled;
 
-	/* for copies without an index */
+	/* for copies in the order of the blocks */
+	pg_atomic_uint32 disorder;	/* not 0: rows are not in an index's order */
 	BlockNumber nblocks;		/* of the old table; immutable, as the next */
 	BlockNumber slice_blocks;	/* of the old table, in each slice */
-	pg_atomic_uint32 next_slice;	/* first slice that no participant claimed */
+	pg_atomic_uint32 next_slice;	/* first slice that is not claimed */
 	pg_atomic_uint32 last_slice;	/* the slice that 'rest' ends, or nslices */
 	BlockNumber rest;			/* block of the old table, set before the last
 								 * slice is filled: the leader copies the
@@ -92,18 +101,17 @@ typedef struct CopyShared
 /*
  * tablecopy_run fills the empty new table of 'rules' as the server's
  * heapam_relation_copy_for_cluster() does when it sorts or, if 'index' is NULL,
- * for VACUUM FULL, and increases the caller's counters.  Logs the start and end lines and, on success, publishes
- * its report for ptsort_last_copy(); the report counts the table's pages.
+ * for VACUUM FULL, and sets *counts.  If 'sorts' is false, it
+ * copies in the order of the blocks; if that is not the order of the index, it
+ * empties the new table again and returns false.  Logs the start and end lines
+ * and, on success, publishes its report for ptsort_last_copy(); the report
+ * counts the table's pages.
  */
-extern void tablecopy_run(const CopyRules *rules, Relation index,
-						  const BtBuildRequest *request, double *num_tuples,
-						  double *tups_vacuumed, double *tups_recently_dead);
+extern bool tablecopy_run(const CopyRules *rules, Relation index, bool sorts,
+						  const BtBuildRequest *request, CopyCounts *counts);
 
-/*
- * tablecopy_slice_blocks returns the number of blocks of the old table in each
- * slice of a copy without an index.
- */
-extern BlockNumber tablecopy_slice_blocks(BlockNumber nblocks, int processes);
+/* Maximum number of blocks of the old table in a slice; see src/README */
+#define COPY_SLICE_BLOCKS	(8 * PAGEWRITE_BATCH)
 
 /* copy_makes_new_rows returns true for a copy by REPACK (CONCURRENTLY). */
 static inline bool
@@ -124,12 +132,15 @@ extern void copyscan(const CopyRules *rules, const Team *team);
 typedef struct CopyWriter CopyWriter;
 
 /*
- * For copies without an index: copyscan_blocks copies slices until none is
- * left.  copyscan_rest passes the other row versions, from CopyShared.rest, to
- * a function in the leader.  Each returns the number of row versions.
+ * For copies in the order of the blocks: copyscan_blocks copies slices until
+ * none is left.  If 'in_order' is true, it stops, and sets CopyShared.disorder,
+ * at a page whose rows are not in the order of the team's sort, or that only
+ * the server's functions may copy.  copyscan_rest passes the other row
+ * versions, from CopyShared.rest, to a function in the leader.  Each returns
+ * the number of row versions.
  */
 extern uint64 copyscan_blocks(const CopyRules *rules, const Team *team,
-							  CopyWriter *writer);
+							  CopyWriter *writer, bool in_order);
 extern uint64 copyscan_rest(const CopyRules *rules, const Team *team,
 							void (*put) (void *arg, HeapTuple tuple),
 							void *arg);
@@ -138,17 +149,16 @@ extern uint64 copyscan_rest(const CopyRules *rules, const Team *team,
  * The new writer may use about 'memory' bytes for pages.  copywrite_add adds a
  * copy of the next row version, which must not be in an update chain or need
  * TOAST.  The file gets the tuple that the server's rewrite_heap_tuple() or,
- * for a new row, heap_insert() would write.  If 'pins' is true, the caller may
- * have a pin when it adds a row version, so copywrite_add neither writes nor
- * waits; the caller calls copywrite_point after each page of the old table,
- * without a pin.  copywrite_stop makes the present slice the last one.
- * copywrite_end_slice returns false if the writer dropped the slice, because it
- * comes after the last one.  copywrite_end (in workers) and copywrite_finish
- * (in the leader, after all workers filled their slices) return the number of
- * pages that the caller wrote.
+ * for a new row, heap_insert() would write.  copywrite_add neither writes nor
+ * waits; callers call copywrite_point, without a pin, before they add the row
+ * versions of another page.  copywrite_stop makes the present slice the last
+ * one.  copywrite_end_slice returns false if the writer dropped the slice,
+ * because it comes after the last one.  copywrite_end (in workers) and
+ * copywrite_finish (in the leader, after all workers filled their slices)
+ * return the number of pages that the caller wrote.
  */
 extern CopyWriter *copywrite_begin(const CopyRules *rules, const Team *team,
-								   Size memory, bool pins);
+								   Size memory);
 extern void copywrite_begin_slice(CopyWriter *writer, int slice);
 extern void copywrite_add(CopyWriter *writer, HeapTuple tuple);
 extern void copywrite_point(CopyWriter *writer);

@@ -37,14 +37,6 @@
 #include "utils/memutils.h"
 #include "variant/variants.h"
 
-/* CopyCounts: row versions; see CopyShared. */
-typedef struct CopyCounts
-{
-	uint64		copied;
-	uint64		dead;
-	uint64		recently_dead;
-} CopyCounts;
-
 typedef struct CopyScan
 {
 	HeapJudge	judge;
@@ -52,6 +44,9 @@ typedef struct CopyScan
 	CopyShared *shared;
 	CopyCounts	counts;			/* not yet in the shared counts */
 	HeapTupleData tuples[MaxHeapTuplesPerPage]; /* of the page, to copy */
+
+	PtSort	   *order;			/* prove this order of the rows, or NULL */
+	HeapTuple	previous;		/* last row before the page, or NULL */
 
 	/* for converting tuples to their form in the new table */
 	TupleDesc	old_desc;
@@ -196,8 +191,8 @@ is_linked(const CopyScan *cs, HeapTuple tuple)
 }
 
 /*
- * Put the page's tuples into cs->tuples, in their new form.  Returns true if the
- * server's functions must copy any of them.
+ * Put the page's tuples into cs->tuples, in their new form.  Returns true if
+ * the server's functions must copy any of them.
  */
 static bool
 form_page(CopyScan *cs)
@@ -308,6 +303,72 @@ copyscan(const CopyRules *rules, const Team *team)
  * Copies without an index
  */
 
+/* Keep the last row of the page, if there are rows. */
+static void
+keep_previous(CopyScan *cs)
+{
+	int			n = cs->judge.nitems;
+
+	if (n > 0 && cs->previous != NULL)
+		heap_freetuple(cs->previous);
+	if (n > 0)
+		cs->previous = heap_copytuple(&cs->tuples[n - 1]);
+}
+
+/* True if the page's rows are in order, and come after the row before. */
+static bool
+page_follows(CopyScan *cs)
+{
+	HeapTuple	previous = cs->previous;
+
+	for (int i = 0; i < cs->judge.nitems; i++)
+	{
+		HeapTuple	tuple = &cs->tuples[i];
+
+		if (previous != NULL &&
+			!variant_heap_follows(cs->order, tuple, previous))
+			return false;
+		previous = tuple;
+	}
+	keep_previous(cs);
+	return true;
+}
+
+/* True if this process may write the page; otherwise it ends the copy here. */
+static bool
+may_write(CopyScan *cs)
+{
+	bool		linked = form_page(cs);
+
+	if (cs->order == NULL)
+		return !linked;
+	if (!linked && page_follows(cs))
+		return true;
+	pg_atomic_write_u32(&cs->shared->disorder, 1);
+	return false;
+}
+
+/* Find the last row before a slice. */
+static void
+find_previous(CopyScan *cs, BlockNumber block)
+{
+	CopyCounts	before = cs->counts;
+	bool		judged;
+
+	cs->previous = NULL;
+	while (cs->order != NULL && cs->previous == NULL && block > 0)
+	{
+		block--;
+		heapread_range(cs->judge.reader, block, block + 1);
+		while (heapjudge_next(&cs->judge, &judged))
+		{
+			(void) form_page(cs);
+			keep_previous(cs);
+		}
+	}
+	cs->counts = before;
+}
+
 /* Copy a slice.  Returns the number of row versions, 0 if it was dropped. */
 static uint64
 copy_slice(CopyScan *cs, CopyWriter *writer, uint32 slice)
@@ -318,12 +379,13 @@ copy_slice(CopyScan *cs, CopyWriter *writer, uint32 slice)
 	CopyCounts	before = cs->counts;
 	bool		judged;
 
+	find_previous(cs, first);
 	heapread_range(reader, first, first + Min(shared->slice_blocks,
 											  shared->nblocks - first));
 	copywrite_begin_slice(writer, slice);
 	while (heapjudge_next(&cs->judge, &judged))
 	{
-		if (form_page(cs))
+		if (!may_write(cs))
 		{
 			cs->counts = before;
 			copywrite_stop(writer, cs->judge.here.block);
@@ -342,13 +404,15 @@ copy_slice(CopyScan *cs, CopyWriter *writer, uint32 slice)
 }
 
 uint64
-copyscan_blocks(const CopyRules *rules, const Team *team, CopyWriter *writer)
+copyscan_blocks(const CopyRules *rules, const Team *team, CopyWriter *writer,
+				bool in_order)
 {
 	CopyScan   *cs = begin_scan(rules, team);
 	CopyShared *shared = team->shared;
 	uint64		rows = 0;
 	uint32		slice;
 
+	cs->order = in_order ? team->sort : NULL;
 	while ((slice = pg_atomic_fetch_add_u32(&shared->next_slice, 1)) <
 		   shared->nslices &&
 		   slice <= pg_atomic_read_u32(&shared->last_slice))

@@ -24,7 +24,6 @@ struct CopyWriter
 	CopyShared *shared;
 	PageWriter	out;
 	Size		reserve;		/* free space to leave on a page: fillfactor */
-	bool		pins;			/* see copywrite_begin */
 
 	int			slice;
 	BlockNumber next;			/* block of pages[0], or InvalidBlockNumber if
@@ -38,8 +37,7 @@ struct CopyWriter
 };
 
 CopyWriter *
-copywrite_begin(const CopyRules *rules, const Team *team, Size memory,
-				bool pins)
+copywrite_begin(const CopyRules *rules, const Team *team, Size memory)
 {
 	CopyWriter *writer = palloc0(sizeof(CopyWriter));
 	Size		most = memory / BLCKSZ / PAGEWRITE_BATCH * PAGEWRITE_BATCH;
@@ -50,7 +48,6 @@ copywrite_begin(const CopyRules *rules, const Team *team, Size memory,
 	writer->reserve =
 		RelationGetTargetPageFreeSpace(rules->new_heap,
 									   HEAP_DEFAULT_FILLFACTOR);
-	writer->pins = pins;
 	writer->most = (int) Min(Max(most, PAGEWRITE_BATCH), INT_MAX / 2);
 	/* one old page may become as many pages as it has row versions */
 	writer->pages = palloc_extended(mul_size(writer->most +
@@ -147,24 +144,31 @@ wait_for_place(CopyWriter *writer)
 	return !writer->dropped;
 }
 
+/*
+ * Write filled pages if the memory is full or, in a sorted copy, whose slices
+ * are large, if their place is known.  Small slices stay in memory until they
+ * are filled, because the other participants wait for that.
+ */
 void
 copywrite_point(CopyWriter *writer)
 {
-	if (writer->npages >= writer->most && !wait_for_place(writer))
-		drop_pages(writer);
-	if (writer->npages > PAGEWRITE_BATCH && place_is_known(writer))
+	const Team *team = writer->team;
+	bool		early = team->slices || team->processes == 1;
+
+	if (writer->npages > PAGEWRITE_BATCH && early && place_is_known(writer))
 		write_pages(writer, 1);
+	if (writer->npages < writer->most)
+		return;
+	if (wait_for_place(writer))
+		write_pages(writer, 1);
+	else
+		drop_pages(writer);
 }
 
 static pg_noinline void
 open_page(CopyWriter *writer)
 {
 	CHECK_FOR_INTERRUPTS();
-	if (!writer->pins && writer->npages >= writer->most)
-		(void) wait_for_place(writer);
-	if (!writer->pins && writer->npages > 0 &&
-		writer->npages % PAGEWRITE_BATCH == 0 && place_is_known(writer))
-		write_pages(writer, 0);
 	writer->open = pagewrite_get_buffer(&writer->out);
 	writer->pages[writer->npages++] = writer->open;
 	PageInit(writer->open, BLCKSZ, 0);

@@ -3,20 +3,21 @@
  * tablecopy.c
  *	  Copies a table, for CLUSTER, VACUUM FULL and REPACK.
  *
- * With an index, the processes of a team (team.h) scan the old table and sort
- * the table's row versions, including their headers (copyscan.c).  In most
+ * In a sorted copy, the processes of a team (team.h) scan the old table and
+ * sort the table's row versions, including their headers (copyscan.c).  In most
  * cases, each process then reads slices of the result and writes their pages
  * (copywrite.c).
  *
- * Without an index, each process reads slices of the old table and writes their
- * row versions, while the team is in the phase of the scan.  The team's sort
- * remains empty.
+ * Without an index, or if the rows seem to be in its order already, each
+ * process reads slices of the old table and writes their row versions, while
+ * the team is in the phase of the scan.  The team's sort remains empty, but may
+ * prove the order of the rows.
  *
  * The server's own functions (rewriteheap.c or, for REPACK (CONCURRENTLY),
  * heap_insert) must write row versions that need TOAST or must keep links to
- * each other (copyscan.c), and those of a table that logical decoding reads as a
- * catalog.  The functions work in one process only.  So with an index, the
- * leader reads all slices, and the workers read none.  Without an index, the
+ * each other (copyscan.c), and those of a table that logical decoding reads as
+ * a catalog.  The functions work in one process only.  So in a sorted copy, the
+ * leader reads all slices, and the workers read none.  In another copy, the
  * leader copies the rest of the table after the other processes ended.
  *
  * The workers judge row versions as the leader does: they have the leader's
@@ -29,6 +30,7 @@
 #include "access/heapam.h"
 #include "access/rewriteheap.h"
 #include "catalog/catalog.h"
+#include "catalog/storage.h"
 #include "copy/copy.h"
 #include "debug.h"
 #include "throttle/throttle.h"
@@ -42,15 +44,13 @@
 /* 1/PAGES_PART of a sort's budget is for pages whose place is not known yet. */
 #define PAGES_PART		2
 
-/* Maximum number of blocks of the old table in a slice; see src/README */
-#define SLICE_BLOCKS	(8 * PAGEWRITE_BATCH)
-
 /* CopyInfo: what the workers of a copy must know. */
 typedef struct CopyInfo
 {
 	Oid			old_id;
 	Oid			new_id;
-	Oid			index_id;		/* InvalidOid: the order of the blocks */
+	Oid			index_id;		/* or InvalidOid */
+	bool		sorts;
 	CopyRules	rules;			/* copy_open replaces the relations */
 } CopyInfo;
 
@@ -59,11 +59,11 @@ typedef struct Copier
 {
 	Team		team;			/* must be first */
 	CopyRules	rules;
-	Relation	index;			/* NULL: the order of the blocks */
+	Relation	index;			/* its order, or NULL: any */
 	const BtBuildRequest *request;	/* set in the leader only */
 	bool		started;		/* leader: true if it logged the start line */
 	int			unreported;		/* row versions to add to CopyShared.written */
-	uint64		rows;			/* without an index: that this process copied */
+	uint64		rows;			/* without a sort: that this process copied */
 	CopyWriter *writer;			/* leader: kept until all slices are written;
 								 * NULL if the server's functions write them */
 } Copier;
@@ -85,25 +85,16 @@ copy_shared_size(Team *team, int processes, int slices)
 }
 
 /*
- * Several slices for each process, of several pages: the last page of a slice
- * is half full on average.
+ * Divide the blocks of the old table into slices: several for each process, of
+ * many blocks, because the last page of a slice is half full on average.
  */
-BlockNumber
-tablecopy_slice_blocks(BlockNumber nblocks, int processes)
-{
-	BlockNumber share = nblocks / (processes * SLICES_EACH);
-
-	if (processes == 1)
-		return nblocks;
-	return Min(Max(share, PAGEWRITE_BATCH), SLICE_BLOCKS);
-}
-
-/* Divide the blocks of the old table into slices. */
 static void
 divide_blocks(CopyShared *shared, Relation old_heap, int processes)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(old_heap);
-	BlockNumber each = tablecopy_slice_blocks(nblocks, processes);
+	BlockNumber share = nblocks / (processes * SLICES_EACH);
+	BlockNumber each = processes == 1 ? nblocks :
+		Min(Max(share, PAGEWRITE_BATCH), COPY_SLICE_BLOCKS);
 
 	shared->nblocks = shared->rest = nblocks;
 	shared->slice_blocks = each;
@@ -126,7 +117,8 @@ copy_shared_init(Team *team, int processes, int slices)
 	pg_atomic_init_u32(&shared->linked, is_catalog ? 1 : 0);
 	pg_atomic_init_u64(&shared->written, 0);
 	shared->nslices = slices;
-	if (self->index == NULL)
+	pg_atomic_init_u32(&shared->disorder, 0);
+	if (!self->team.slices)
 		divide_blocks(shared, rules->old_heap, processes);
 	pg_atomic_init_u64(&shared->filled, 0);
 	pg_atomic_init_u32(&shared->next_slice, 0);
@@ -138,7 +130,8 @@ static void
 say_start(const Copier *self)
 {
 	const char *order = self->index == NULL ? "its blocks" :
-		psprintf("index \"%s\"", RelationGetRelationName(self->index));
+		psprintf("index \"%s\"%s", RelationGetRelationName(self->index),
+				 self->team.slices ? "" : ", as its blocks are");
 
 	if (message_level_is_interesting(buildreport_log_level()))
 		ereport(buildreport_log_level(),
@@ -154,10 +147,9 @@ describe_writers(const Copier *self)
 {
 	const CopyShared *shared = self->team.shared;
 
-	if (self->writer == NULL ||
-		(self->index == NULL && shared->rest == 0))
+	if (self->writer == NULL || (!self->team.slices && shared->rest == 0))
 		return "the server's functions";
-	if (self->index == NULL && shared->rest < shared->nblocks)
+	if (!self->team.slices && shared->rest < shared->nblocks)
 		return psprintf("all of them, from block %u the server's functions",
 						shared->rest);
 	return "all of them";
@@ -205,14 +197,17 @@ copy_fill(Team *team)
 	Copier	   *self = (Copier *) team;
 	CopyWriter *writer;
 
-	if (self->index != NULL)
+	if (self->team.slices)
 	{
 		copyscan(&self->rules, team);
 		return;
 	}
+	/* a slice may grow, as rows get values of added columns */
 	writer = copywrite_begin(&self->rules, team,
-							 team->budget / team->processes, true);
-	self->rows = copyscan_blocks(&self->rules, team, writer);
+							 Min(team->budget / team->processes,
+								 2 * COPY_SLICE_BLOCKS * BLCKSZ));
+	self->rows = copyscan_blocks(&self->rules, team, writer,
+								 self->index != NULL);
 	if (team->is_leader)
 		self->writer = writer;
 	else
@@ -252,7 +247,7 @@ write_slices(Copier *self)
 {
 	Team	   *team = &self->team;
 	Size		memory = team->budget / team->processes / PAGES_PART;
-	CopyWriter *writer = copywrite_begin(&self->rules, team, memory, false);
+	CopyWriter *writer = copywrite_begin(&self->rules, team, memory);
 	HeapTuple	tuple;
 	int			slice;
 
@@ -260,7 +255,10 @@ write_slices(Copier *self)
 	{
 		copywrite_begin_slice(writer, slice);
 		while ((tuple = next_row(self)) != NULL)
+		{
 			copywrite_add(writer, tuple);
+			copywrite_point(writer);
+		}
 		(void) copywrite_end_slice(writer);
 	}
 	if (team->is_leader)
@@ -338,7 +336,7 @@ write_by_server(Copier *self)
 	self->team.slot->pages = end_server(&writer);
 }
 
-/* Leader: after all participants copied slices of the old table, end the copy. */
+/* Leader: after all participants copied slices of the old table, end. */
 static void
 finish_blocks(Copier *self)
 {
@@ -348,9 +346,10 @@ finish_blocks(Copier *self)
 
 	/* a leader that rests has no writer yet */
 	if (self->writer == NULL)
-		self->writer = copywrite_begin(&self->rules, team, 0, true);
+		self->writer = copywrite_begin(&self->rules, team, 0);
 	team->slot->pages = copywrite_finish(self->writer);
-	if (shared->rest == shared->nblocks)
+	if (shared->rest == shared->nblocks ||
+		pg_atomic_read_u32(&shared->disorder) != 0)
 		return;
 	begin_server(&writer, &self->rules);
 	self->rows += copyscan_rest(&self->rules, team, put_server, &writer);
@@ -363,7 +362,7 @@ copy_write(Team *team)
 	Copier	   *self = (Copier *) team;
 	CopyShared *shared = team->shared;
 
-	if (self->index == NULL)
+	if (!self->team.slices)
 		finish_blocks(self);
 	else if (pg_atomic_read_u32(&shared->linked) == 0)
 		write_slices(self);
@@ -381,7 +380,7 @@ copy_enter_phase(Team *team, TeamPhase phase)
 	};
 
 	CopyShared *shared = team->shared;
-	bool		sorts = ((Copier *) team)->index != NULL;
+	bool		sorts = team->slices;
 
 	if (!team->is_leader)
 		return;
@@ -404,7 +403,7 @@ copy_open(Team *team)
 	CopyRules  *rules = &self->rules;
 	const CopyInfo *info = team->info;
 
-	team->slices = OidIsValid(info->index_id);
+	team->slices = info->sorts;
 	*rules = info->rules;
 
 	/*
@@ -417,11 +416,11 @@ copy_open(Team *team)
 		self->index = index_open(info->index_id, AccessShareLock);
 }
 
-/* Without an index, the sort did not count the rows. */
+/* If the copy did not sort the rows, the sort did not count them. */
 static void
 count_rows(Copier *self)
 {
-	if (self->index == NULL)
+	if (!self->team.slices)
 		self->team.slot->stats.sort.tuples = self->rows;
 }
 
@@ -448,10 +447,22 @@ static const TeamKind copy_kind = {
 	.enter_phase = copy_enter_phase
 };
 
-void
-tablecopy_run(const CopyRules *rules, Relation index,
-			  const BtBuildRequest *request, double *num_tuples,
-			  double *tups_vacuumed, double *tups_recently_dead)
+/* Leader, at the end: add up, log and publish what the copy did. */
+static void
+report(const Copier *self, CopyCounts *counts, double elapsed_ms)
+{
+	CopyShared *shared = self->team.shared;
+
+	counts->copied = pg_atomic_read_u64(&shared->copied);
+	counts->dead = pg_atomic_read_u64(&shared->dead);
+	counts->recently_dead = pg_atomic_read_u64(&shared->recently_dead);
+	buildreport_publish(BUILD_REPORT_COPY, self->index, &self->team, false);
+	say_end(self, counts->copied, elapsed_ms);
+}
+
+bool
+tablecopy_run(const CopyRules *rules, Relation index, bool sorts,
+			  const BtBuildRequest *request, CopyCounts *counts)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "ptsort table copy",
@@ -461,6 +472,7 @@ tablecopy_run(const CopyRules *rules, Relation index,
 		.old_id = RelationGetRelid(rules->old_heap),
 		.new_id = RelationGetRelid(rules->new_heap),
 		.index_id = index == NULL ? InvalidOid : RelationGetRelid(index),
+		.sorts = sorts,
 		.rules = *rules
 	};
 	WorkAbout	about;
@@ -468,7 +480,7 @@ tablecopy_run(const CopyRules *rules, Relation index,
 		.team = {
 			.kind = &copy_kind,
 			.worker_main = "ptsort_copy_worker_main",
-			.slices = index != NULL,
+			.slices = sorts,
 			.info = &info,
 			.info_size = sizeof(info),
 			.budget = (int64) maintenance_work_mem * 1024,
@@ -483,31 +495,32 @@ tablecopy_run(const CopyRules *rules, Relation index,
 	};
 	Team	   *team = &self.team;
 	CopyShared *shared;
-	double		copied;
+	bool		in_order;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
-	work_describe(&about, true, rules->old_heap, index, team->budget);
+	work_describe(&about, true, rules->old_heap, sorts ? index : NULL,
+				  team->budget);
 	team_sort(team, request->workers);
 	team_read(team);
 	team_wait(team);
 	team_check_read(team, "copy_write");
 	shared = team->shared;
-	if (self.writer != NULL && index != NULL)
+	if (self.writer != NULL && sorts)
 		team->slot->pages = copywrite_finish(self.writer);
 	count_rows(&self);
 	team_finish(team);
 	fault_point("tablecopy: written");
 
-	copied = pg_atomic_read_u64(&shared->copied);
-	*num_tuples += copied;
-	*tups_vacuumed += pg_atomic_read_u64(&shared->dead);
-	*tups_recently_dead += pg_atomic_read_u64(&shared->recently_dead);
-	buildreport_publish(BUILD_REPORT_COPY, index, team, false);
-	say_end(&self, copied, pt_ms_since(start));
+	in_order = pg_atomic_read_u32(&shared->disorder) == 0;
+	if (in_order)
+		report(&self, counts, pt_ms_since(start));
 	team_leave(team);
+	if (!in_order)
+		RelationTruncate(rules->new_heap, 0);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
+	return in_order;
 }
 
 

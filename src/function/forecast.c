@@ -256,18 +256,6 @@ forecast_index(Forecast *forecast, const ForecastRequest *request)
 	sort_end(sample.sort);
 }
 
-/* Returns the bytes of the pages that the participants fill. */
-static double
-copy_memory(const ForecastRequest *request)
-{
-	int			processes = request->workers + 1;
-	BlockNumber nblocks = RelationGetNumberOfBlocks(request->heap);
-	BlockNumber pages = processes == 1 ? PAGEWRITE_BATCH :
-		processes * tablecopy_slice_blocks(nblocks, processes);
-
-	return Min((double) pages * BLCKSZ, maintenance_work_mem * 1024.0);
-}
-
 /* A copy sorts the rows, with a word or two, unless it keeps their order. */
 static void
 forecast_copy(Forecast *forecast, const ForecastRequest *request)
@@ -290,7 +278,9 @@ forecast_copy(Forecast *forecast, const ForecastRequest *request)
 					  mean + sizeof(HeapTupleData),
 					  mean + sizeof(HeapTupleData) + 2 * sizeof(uint64));
 	else
-		forecast->memory_bytes = copy_memory(request);
+		forecast->memory_bytes = Min(maintenance_work_mem * 1024.0,
+									 (request->workers + 1.0) *
+									 COPY_SLICE_BLOCKS * BLCKSZ);
 	forecast->wal_bytes = wal_of(request, forecast->file_bytes / BLCKSZ, 0);
 	forecast->seconds = seconds_of(forecast, request, &sample, &none);
 }

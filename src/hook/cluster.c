@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster.c
- *	  The hooks that make ptsort copy tables for CLUSTER, VACUUM FULL and REPACK.
+ *	  The hooks that make ptsort copy tables: CLUSTER, VACUUM FULL, REPACK.
  *
  * The server creates a transient table, copies the rows into it by calling the
  * old table's rd_tableam->relation_copy_for_cluster, and swaps the files of the
@@ -21,13 +21,18 @@
  */
 #include "compat.h"
 
+#include <math.h>
+
 #include "catalog/catalog.h"
 #include "catalog/pg_am_d.h"
+#include "catalog/pg_statistic.h"
 #include "copy/copy.h"
 #include "debug.h"
 #include "hook/hook.h"
 #include "model/cost.h"
 #include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
 #include "write/buildreport.h"
 
 /* heap's routine with ptsort's function; filled in at each redirection */
@@ -61,6 +66,51 @@ cluster_why_not(Relation old_heap, Relation index)
 	return ambuild_why_not(old_heap);
 }
 
+/*
+ * True if statistics say that all rows are in the order of the index, or in the
+ * opposite order.  tablecopy_run looks at the rows.  Comparing must be fast.
+ */
+static bool
+seems_in_order(Relation old_heap, Relation index)
+{
+	AttrNumber	column = index->rd_index->indkey.values[0];
+	HeapTuple	tuple;
+	AttStatsSlot slot;
+	bool		result = false;
+
+	if (size_key(index) != JOB_FIXED ||
+		RelationIsAccessibleInLogicalDecoding(old_heap))
+		return false;
+	tuple = SearchSysCache3(STATRELATTINH,
+							ObjectIdGetDatum(RelationGetRelid(old_heap)),
+							Int16GetDatum(column), BoolGetDatum(false));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_CORRELATION, InvalidOid,
+						 ATTSTATSSLOT_NUMBERS))
+	{
+		result = fabsf(slot.numbers[0]) == 1;
+		free_attstatsslot(&slot);
+	}
+	ReleaseSysCache(tuple);
+	return result;
+}
+
+/* Copy the table with workers; see tablecopy_run. */
+static bool
+copy_table(const CopyRules *rules, Relation index, bool sorts,
+		   CopyCounts *counts)
+{
+	Relation	old_heap = rules->old_heap;
+	BtBuildRequest request;
+
+	request = planworkers_request(old_heap, index,
+								  index == NULL ? -1 : utility_workers(index),
+								  planworkers_by_cost(old_heap, index));
+	planworkers_limit(&request, old_heap, sorts ? index : NULL, old_heap);
+	return tablecopy_run(rules, index, sorts, &request, counts);
+}
+
 /* The relation_copy_for_cluster callback of a redirected relcache entry */
 static void
 copy_for_cluster(PT_COPY_ARGUMENTS)
@@ -74,7 +124,7 @@ copy_for_cluster(PT_COPY_ARGUMENTS)
 		.cutoff_multi = *multi_cutoff,
 		.snapshot = PT_COPY_SNAPSHOT
 	};
-	BtBuildRequest request;
+	CopyCounts	counts;
 
 	old_heap->rd_tableam = GetHeapamTableAmRoutine();
 	redirected = InvalidOid;
@@ -91,12 +141,12 @@ copy_for_cluster(PT_COPY_ARGUMENTS)
 		rules.inserter = GetCurrentTransactionId();
 		rules.command = GetCurrentCommandId(true);
 	}
-	request = planworkers_request(old_heap, index,
-								  index == NULL ? -1 : utility_workers(index),
-								  planworkers_by_cost(old_heap, index));
-	planworkers_limit(&request, old_heap, index, old_heap);
-	tablecopy_run(&rules, index, &request, num_tuples, tups_vacuumed,
-				  tups_recently_dead);
+	if (index == NULL || !seems_in_order(old_heap, index) ||
+		!copy_table(&rules, index, false, &counts))
+		(void) copy_table(&rules, index, index != NULL, &counts);
+	*num_tuples += counts.copied;
+	*tups_vacuumed += counts.dead;
+	*tups_recently_dead += counts.recently_dead;
 	fault_point("cluster: end");
 }
 

@@ -73,15 +73,15 @@ evaluate(HeapSort *state, HeapTuple tuple, Datum *values, bool *isnull)
 	ExecClearTuple(state->slot);
 }
 
-/* If the index has expressions, evaluates all columns before comparing any. */
+/*
+ * Compare the columns that the words do not decide.  If the index has
+ * expressions, evaluates all columns before comparing any.
+ */
 static int
-heap_compare_keys(const void *a, const void *b, void *arg)
+compare_rows(HeapSort *state, HeapTuple left, HeapTuple right)
 {
-	HeapSort   *state = arg;
 	const AttrNumber *attnums = state->info->ii_IndexAttrNumbers;
 	SortSupport support = state->key->support;
-	HeapTupleData left;
-	HeapTupleData right;
 	Datum		left_values[INDEX_MAX_KEYS];
 	Datum		right_values[INDEX_MAX_KEYS];
 	bool		left_null[INDEX_MAX_KEYS];
@@ -90,27 +90,36 @@ heap_compare_keys(const void *a, const void *b, void *arg)
 
 	if (state->decided == state->nkeys)
 		return 0;
-	as_heap_tuple(a, &left);
-	as_heap_tuple(b, &right);
 	if (state->estate)
 	{
 		ResetPerTupleExprContext(state->estate);
-		evaluate(state, &left, left_values, left_null);
-		evaluate(state, &right, right_values, right_null);
+		evaluate(state, left, left_values, left_null);
+		evaluate(state, right, right_values, right_null);
 	}
 	for (int i = state->decided; i < state->nkeys && cmp == 0; i++)
 	{
 		if (!state->estate)
 		{
-			left_values[i] = heap_getattr(&left, attnums[i], state->desc,
+			left_values[i] = heap_getattr(left, attnums[i], state->desc,
 										  &left_null[i]);
-			right_values[i] = heap_getattr(&right, attnums[i], state->desc,
+			right_values[i] = heap_getattr(right, attnums[i], state->desc,
 										   &right_null[i]);
 		}
 		cmp = ApplySortComparator(left_values[i], left_null[i],
 								  right_values[i], right_null[i], &support[i]);
 	}
 	return cmp;
+}
+
+static int
+heap_compare_keys(const void *a, const void *b, void *arg)
+{
+	HeapTupleData left;
+	HeapTupleData right;
+
+	as_heap_tuple(a, &left);
+	as_heap_tuple(b, &right);
+	return compare_rows(arg, &left, &right);
 }
 
 /* Returns the TID of a tuple as a word. */
@@ -278,6 +287,26 @@ variant_put_heap(PtSort *sort, HeapTuple tuple)
 	sort_add(sort, words);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->put_context);
+}
+
+bool
+variant_heap_follows(PtSort *sort, HeapTuple tuple, HeapTuple previous)
+{
+	HeapSort   *state = sort_state(sort, &heap_variant.base);
+	MemoryContext old = MemoryContextSwitchTo(state->put_context);
+	uint64		words[KEY_ENTRY_WORDS];
+	uint64		before[KEY_ENTRY_WORDS];
+	int			cmp = 0;
+
+	make_words(state, tuple, words);
+	make_words(state, previous, before);
+	for (int i = 0; i < sort->order.nwords && cmp == 0; i++)
+		cmp = (before[i] > words[i]) - (before[i] < words[i]);
+	if (cmp == 0)
+		cmp = compare_rows(state, previous, tuple);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->put_context);
+	return cmp <= 0;
 }
 
 HeapTuple

@@ -108,10 +108,15 @@ extern GinOrder *variant_gin_order_of(PtSort *sort);
 extern int	variant_gin_compare_keys(GinOrder *order, const GinRecord *a,
 									 const GinRecord *b);
 
-/* variant_heap.c */
+/*
+ * variant_heap.c.  variant_heap_follows returns true if a row may come after
+ * another one in the order of a sort, into which it puts neither.
+ */
 extern PtSort *variant_begin_heap(TupleDesc desc, Relation index,
 								  const PtSortOptions *options);
 extern void variant_put_heap(PtSort *sort, HeapTuple tuple);
+extern bool variant_heap_follows(PtSort *sort, HeapTuple tuple,
+								 HeapTuple previous);
 extern HeapTuple variant_get_heap(PtSort *sort, bool forward);
 
 /* variant_datum.c */
