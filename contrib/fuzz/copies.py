@@ -352,8 +352,9 @@ class CopyCase(Case):
 
     def _in_order(self):
         """A digest of the visible rows, in the order of the table's file."""
-        return self.main.quiet("SELECT tableoid, md5(string_agg(t::text, ' ' ORDER "
-                               "BY ctid)) FROM t GROUP BY 1 ORDER BY 1").rows
+        return self.main.quiet("SELECT tableoid, md5(string_agg(t::text, ' ' "
+                               "ORDER BY ctid)) FROM t GROUP BY 1 "
+                               "ORDER BY 1").rows
 
     def _compare(self, servers, ours, settings):
         if servers.error or ours.error:
