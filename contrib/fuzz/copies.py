@@ -156,8 +156,11 @@ class Copy:
     def __init__(self, answer):
         self.error = answer.error
         lines = answer.lines
-        self.starts = [START.search(line) for line in lines
-                       if START.search(line)]
+        starts = [START.search(line) for line in lines if START.search(line)]
+        # a copy begins again if the blocks are not in the order of the index
+        self.starts = [start for start, following in
+                       zip(starts, starts[1:] + [None])
+                       if not following or start.group(1) != following.group(1)]
         self.ends = [END.search(line) for line in lines if END.search(line)]
         self.left = [LEAVING.search(line) for line in lines
                      if LEAVING.search(line)]
