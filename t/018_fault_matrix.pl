@@ -74,7 +74,7 @@ my %expected = (
 # only processes that write.
 sub wrong
 {
-	my ($action, $result) = @_;
+	my ($action, $config, $result) = @_;
 	my $expected = $expected{$action};
 	my $state = $result->{result} // return 'no result';
 	my $failed = $state ne '00000';
@@ -84,7 +84,7 @@ sub wrong
 	  if $failed ? $state ne $expected->{state} : $must_fail;
 	return 'did not act' if $result->{acted} == 0;
 	return "left: $result->{left}" if $result->{left} ne '';
-	return "index: $result->{index}" if $result->{index} !~ ($failed ? qr/^(?:none|invalid)$/ : qr/^sound$/);
+	return "index: $result->{index}" if $result->{index} !~ ($failed ? after_failure($config) : qr/^sound$/);
 	return "next: $result->{next}" if $result->{next} ne 'sound';
 	return '';
 }
@@ -103,7 +103,7 @@ sub survive
 		push @bad, "$config->{name}: $results[0]{session}" if $results[0]{session} ne 'ended';
 		foreach my $i (0 .. $#cells)
 		{
-			my $wrong = wrong($action, $results[$i]);
+			my $wrong = wrong($action, $config, $results[$i]);
 			push @bad, "$config->{name}, $cells[$i]{fault}: $wrong" if $wrong ne '';
 			$failed++ if ($results[$i]{result} // '') ne '00000';
 		}
@@ -175,12 +175,12 @@ sub end_all
 		$wrong = "table: $result->{table}" if $result->{table} ne 'true';
 		# for a concurrent build, the server commits the index's catalog entry
 		# before the build starts; WAL can become full after the last commit
-		my $lost_index = $config->{name} !~ /^concurrently/ ? qr/^none$/ :
+		my $lost_index = $config->{keeps} ? qr/^sound$/ : $config->{name} !~ /^concurrently/ ? qr/^none$/ :
 		  $action eq 'full_wal' ? qr/^(?:none|invalid|sound)$/ : qr/^(?:none|invalid)$/;
 		$wrong = "index: $result->{index}" if $result->{index} !~ $lost_index && $action ne 'terminate';
 		$wrong = "next: $result->{next}" if $result->{next} ne 'sound';
 		push @bad, "$config->{name}, $fault: $wrong" if $wrong ne '';
-		$failed++ if $result->{index} ne 'sound';
+		$failed++ if $result->{index} ne 'sound' || $config->{keeps};
 	}
 	report("$action of all", scalar(@some), $failed, @bad);
 }

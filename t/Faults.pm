@@ -14,7 +14,7 @@ use Ptsort;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw($base_segments wait_for_end fault_node restart_node wait_for_restart configurations
+our @EXPORT = qw($base_segments after_failure wait_for_end fault_node restart_node wait_for_restart configurations
   session_of run_cells run_last_cell run_faults sample passed_points source_points check_log);
 
 # Number of segments of dynamic shared memory in a server without builds.
@@ -313,6 +313,7 @@ my %turns = (
 	any => '',
 	leader => "$leader_scans, $leader_loads",
 	worker => "$worker_scans, $worker_loads",
+	worker_scans => $worker_scans,
 	leader_learns => "build: before scan:worker after shared: publish learned:leader, $learner_waits:worker",
 	worker_learns => "build: before scan:leader after shared: publish learned:worker, $learner_waits:leader");
 
@@ -320,12 +321,14 @@ my %turns = (
 # %turns with which the process always passes its points; points: the test uses
 # only these points (at other points, chance decides which process waits for
 # another to learn).  holds: another session must see dead rows.  copy: a table
-# is copied before its index is built.  logs: a pattern that the log must match.
+# is copied before its index is built.  keeps: a failed statement leaves the index
+# as it was.  logs: a pattern that the log must match.
 sub configurations
 {
 	my $both = { leader => 'leader', worker => 'worker' };
 	my $runs = 'SET ptsort_test.spill_entries = 500';
 	my $serial = 'SET ptsort.parallel_workers = 0';
+	my $vacuum = 'SET ptsort.enable = off; CREATE INDEX before ON t (word) TABLESPACE space; ALTER INDEX before RENAME TO i; RESET ptsort.enable; VACUUM FULL t';
 	my $point = 'point(id % 50, hashint4(id))';
 	my $array = '(ARRAY[word, left(word, 1), NULL])';
 	return (
@@ -355,6 +358,9 @@ CREATE INDEX CONCURRENTLY i ON t (word, id) TABLESPACE space} },
 		{ name => 'copied by the server', setup => $runs, copy => 1, create => q{SELECT cluster_it('t', true)}, roles => $both },
 		{ name => 'copied in memory', setup => $serial, copy => 1, create => q{SELECT cluster_it('t', false)},
 			roles => { leader => 'any' } },
+		{ name => 'vacuumed', setup => $runs, copy => 1, keeps => 1, create => $vacuum,
+			roles => { leader => 'leader', worker => 'worker_scans' } },
+		{ name => 'vacuumed in memory', setup => $serial, copy => 1, keeps => 1, create => $vacuum, roles => { leader => 'any' } },
 		{ name => 'sibling', setup => $runs, create => q{SELECT rebuild('t')}, roles => $both },
 		{ name => 'gist', setup => $runs, create => "CREATE INDEX i ON t USING gist ($point) TABLESPACE space", roles => $both },
 		{ name => 'gist in memory', setup => $serial,
@@ -371,6 +377,13 @@ CREATE INDEX CONCURRENTLY i ON t (word, id) TABLESPACE space} },
 			roles => { leader => 'any' } },
 		{ name => 'in memory', setup => $serial, create => 'CREATE UNIQUE INDEX i ON t (id) INCLUDE (word) TABLESPACE space',
 			roles => { leader => 'any' } });
+}
+
+# Returns a pattern of the state of the index after a failed statement.
+sub after_failure
+{
+	my ($config) = @_;
+	return $config->{keeps} ? qr/^sound$/ : qr/^(?:none|invalid)$/;
 }
 
 # Returns the first statements of a configuration's session.

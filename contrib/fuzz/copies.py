@@ -1,6 +1,7 @@
 """Random copies of tables by CLUSTER.  The server and ptsort each copy the
 table in a subtransaction.  The test rolls back each subtransaction, so that
-both copy the same table.  Then ptsort makes one copy that stays."""
+both copy the same table.  Then ptsort makes one copy that stays, by CLUSTER or
+by VACUUM FULL."""
 
 import re
 
@@ -12,8 +13,9 @@ from case import Case
 from oracle import Failure
 from totals import Totals
 
-START = re.compile(r"ptsort: copying table \"(.+?)\" in the order of index .*: "
-                   r"(\d+) participants?, .*keys (\w+)")
+START = re.compile(r"ptsort: copying table \"(.+?)\" in the order of "
+                   r"(?:index .*|its blocks): (\d+) participants?, "
+                   r"(?:.*keys (\w+))?")
 END = re.compile(r"ptsort: copied table \"(.+?)\": (\d+) participants?, "
                  r"(\d+) rows, .* written by (.*)")
 LEAVING = re.compile(r"ptsort: leaving copy of table \"(.+?)\" to the server: "
@@ -154,8 +156,11 @@ class Copy:
     def __init__(self, answer):
         self.error = answer.error
         lines = answer.lines
-        self.starts = [START.search(line) for line in lines
-                       if START.search(line)]
+        starts = [START.search(line) for line in lines if START.search(line)]
+        # a copy begins again if the blocks are not in the order of the index
+        self.starts = [start for start, following in
+                       zip(starts, starts[1:] + [None])
+                       if not following or start.group(1) != following.group(1)]
         self.ends = [END.search(line) for line in lines if END.search(line)]
         self.left = [LEAVING.search(line) for line in lines
                      if LEAVING.search(line)]
@@ -229,7 +234,7 @@ class CopyTotals(Totals):
         for start, end in zip(copy.starts, copy.ends):
             self.rows += int(end.group(3))
             self.kinds["by " + end.group(4).replace("server's ", "")] += 1
-            self.kinds["keys " + start.group(3)] += 1
+            self.kinds["keys " + (start.group(3) or "none")] += 1
             self.kinds["parallel"] += int(end.group(2)) > 1
             self.kinds["in slices"] += slices > 1
             self.kinds["of " + target] += 1
@@ -315,8 +320,8 @@ class CopyCase(Case):
         self.must(self.rng.choice(("COMMIT", "COMMIT", "ROLLBACK")))
         self.run("\\set ON_ERROR_ROLLBACK off")
 
-    def _copy(self, table, index, settings):
-        """Run CLUSTER.  If `settings` is None, the server copies the table,
+    def _copy(self, table, index, settings, vacuum=False):
+        """Run CLUSTER or VACUUM FULL.  If `settings` is None, the server copies the table,
         otherwise ptsort does."""
         if settings:
             chosen = dict(settings.values)
@@ -328,7 +333,9 @@ class CopyCase(Case):
             chosen = dict(indexes.quiet_settings(), enable_indexscan="off")
         self._set(chosen)
         linked = int(self.main.quiet("SELECT fz_linked('t')").value)
-        copy = Copy(self.run("CLUSTER (VERBOSE) t USING i"))
+        before = self._in_order()
+        copy = Copy(self.run("VACUUM (FULL, VERBOSE) t" if vacuum else
+                             "CLUSTER (VERBOSE) t USING i"))
         copy.read(self.main, table.target != "all partitions")
         if not settings:
             if copy.starts or not all(
@@ -336,12 +343,21 @@ class CopyCase(Case):
                     for left in copy.left):
                 raise Failure("ptsort.enable is off, but ptsort copied")
             return copy
-        alone = table.temporary or index.unsafe
+        alone = table.temporary or (index.unsafe and not vacuum)
         copy.check_ours(1 if alone else settings.participants)
-        copy.check_order(linked)
+        if not vacuum:
+            copy.check_order(linked)
+        elif copy.by_all and not copy.error and before != self._in_order():
+            raise Failure("VACUUM FULL changed the order of the rows")
         self.totals.note_copy(copy, table.target, 0 if alone else
                               settings.values["ptsort_test.slices"])
         return copy
+
+    def _in_order(self):
+        """A digest of the visible rows, in the order of the table's file."""
+        return self.main.quiet("SELECT tableoid, md5(string_agg(t::text, ' ' "
+                               "ORDER BY ctid)) FROM t GROUP BY 1 "
+                               "ORDER BY 1").rows
 
     def _compare(self, servers, ours, settings):
         if servers.error or ours.error:
@@ -376,7 +392,7 @@ class CopyCase(Case):
         before = self._seen()
         settings = indexes.Settings(self.rng, table.n,
                                     parallel=self.rng.random() < 0.7)
-        copy = self._copy(table, index, settings)
+        copy = self._copy(table, index, settings, self.rng.random() < 0.5)
         after = self._seen()
         if not copy.error and before != after:
             raise Failure("seen: %s, not %s" % (after, before))
