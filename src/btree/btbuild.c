@@ -360,8 +360,10 @@ begin_build(const PtParallelRequest *what, const BtBuildRequest *request)
 	Team	   *team = &self->base.team;
 	const WaitingRuns *runs = request->runs;
 
-	indexbuild_init(&self->base, &btbuild_kind, what, &self->info.base,
-					sizeof(self->info), request->source);
+	indexbuild_init(&self->base, &btbuild_kind, what, request->source);
+	self->info.base = self->base.info;
+	team->info = &self->info;
+	team->info_size = sizeof(self->info);
 	self->request = request;
 	self->info.check_unique = request->check_unique;
 	self->info.stored = DSM_HANDLE_INVALID;

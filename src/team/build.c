@@ -24,9 +24,10 @@
 
 void
 build_init(Build *build, const TeamKind *kind,
-		   const PtParallelRequest *request, BuildInfo *info, Size info_size)
+		   const PtParallelRequest *request)
 {
 	Team	   *team = &build->team;
+	BuildInfo  *info = &build->info;
 	const IndexInfo *index_info = request->index_info;
 
 	build->heap = request->table;
@@ -40,7 +41,7 @@ build_init(Build *build, const TeamKind *kind,
 	team->arg = request->arg;
 	team->arg_size = request->arg_size;
 	team->info = info;
-	team->info_size = info_size;
+	team->info_size = sizeof(*info);
 	team->budget = request->budget;
 	team->is_leader = true;
 	team->table = request->table;

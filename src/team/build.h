@@ -38,6 +38,7 @@ typedef struct Build
 	IndexInfo  *index_info;
 
 	/* Leader */
+	BuildInfo	info;
 	WorkAbout	about;
 	bool		progress;		/* report to the progress view */
 	double		heap_tuples;	/* live rows that all participants read */
@@ -50,11 +51,10 @@ typedef struct Build
 
 /*
  * Leader: build_init sets all fields of a zeroed Build, except fields of 'team'
- * that only some kinds of team use.  'info' must live as long as the team.
+ * that only some kinds of team use.
  */
 extern void build_init(Build *build, const TeamKind *kind,
-					   const PtParallelRequest *request, BuildInfo *info,
-					   Size info_size);
+					   const PtParallelRequest *request);
 
 /*
  * Leader: build_request returns the request of an ambuild, which may use all of

@@ -29,7 +29,6 @@ typedef struct Sorter
 	Build		base;			/* must be first */
 	PtParallel	parallel;		/* argument of the callbacks */
 	const PtParallelOps *ops;
-	BuildInfo	info;			/* leader: information for the workers */
 	MemoryContext context;		/* leader: memory of the sort */
 } Sorter;
 
@@ -262,8 +261,7 @@ make_sorter(const PtParallelRequest *request)
 	Team	   *team = &self->base.team;
 
 	self->context = context;
-	build_init(&self->base, &parallel_kind, request, &self->info,
-			   sizeof(self->info));
+	build_init(&self->base, &parallel_kind, request);
 	team->worker_main = "ptsort_parallel_main";
 	if (request->table != NULL && request->snapshot == NULL &&
 		request->index == NULL)

@@ -13,8 +13,7 @@
  */
 #include "compat.h"
 
-#include "access/gin_private.h"
-#include "access/gist_private.h"
+#include "access/amapi.h"
 #include "access/nbtree.h"
 #include "access/visibilitymap.h"
 #include "catalog/pg_am_d.h"
@@ -48,7 +47,6 @@ typedef struct Validator
 	Build		base;			/* must be first */
 
 	/* Leader */
-	BuildInfo	info;
 	Validation *validation;
 	EState	   *estate;
 	ExprState  *predicate;
@@ -64,10 +62,8 @@ typedef struct Validator
 ambulkdelete_function
 validate_bulkdelete(Relation index)
 {
-	Oid			am = index->rd_rel->relam;
-
-	return am == GIST_AM_OID ? gistbulkdelete :
-		am == GIN_AM_OID ? ginbulkdelete : btbulkdelete;
+	/* rd_indam may be redirect.c's */
+	return GetIndexAmRoutine(index->rd_amhandler)->ambulkdelete;
 }
 
 /* Number of the table's blocks that a page of the visibility map describes */
@@ -454,8 +450,7 @@ validate_run(Validation *validation, int workers)
 
 	self->validation = validation;
 	fault_point("validate: begin");
-	build_init(&self->base, &validate_kind, &request, &self->info,
-			   sizeof(self->info));
+	build_init(&self->base, &validate_kind, &request);
 	self->base.about.job = validation->job;
 	team->expected = validation->job.rows;
 	team->worker_main = "ptsort_validate_worker_main";

@@ -176,10 +176,9 @@ indexbuild_start(Build *build, const char *scan)
 
 void
 indexbuild_init(Build *build, const IndexBuildKind *kind,
-				const PtParallelRequest *request, BuildInfo *info,
-				Size info_size, const char *source)
+				const PtParallelRequest *request, const char *source)
 {
-	build_init(build, &kind->team, request, info, info_size);
+	build_init(build, &kind->team, request);
 	build->source = source;
 	build->team.worker_main = kind->worker_main;
 	build->team.slices = true;
@@ -195,13 +194,12 @@ indexbuild_run(const IndexBuildKind *kind, Relation heap, Relation index,
 	MemoryContext context = AllocSetContextCreate(caller, "ptsort build",
 												  ALLOCSET_DEFAULT_SIZES);
 	Build	   *build;
-	BuildInfo	info = {0};
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
 	MemoryContextSwitchTo(context);
 	build = palloc0(sizeof(Build));
-	indexbuild_init(build, kind, &what, &info, sizeof(info), source);
+	indexbuild_init(build, kind, &what, source);
 	build_run(build, workers);
 	build_check(build, "load");
 	load_finish(build);

@@ -120,7 +120,6 @@ extern void indexbuild_start(Build *build, const char *scan);
  */
 extern void indexbuild_init(Build *build, const IndexBuildKind *kind,
 							const PtParallelRequest *request,
-							BuildInfo *info, Size info_size,
 							const char *source);
 extern IndexBuildResult *indexbuild_run(const IndexBuildKind *kind,
 										Relation heap, Relation index,
