@@ -61,6 +61,12 @@ RESET ptsort_test.merge_order;
 -- keys in ascending order: one run continues each time memory is full
 SELECT result, runs FROM spilled('(up)', 4096, 100, 0, 1);
 
+-- with much memory, the runs of a serial build are in memory, unless one merge
+-- cannot read all runs
+SELECT what, merge_order, s.result, s.runs > 1 AS runs, s.temp_bytes > 0 AS files
+FROM unnest(ARRAY['(random)', '(word COLLATE "C")', '(few, word)']) what, unnest('{0,2,9}'::int[]) merge_order,
+	spilled(what, 262144, 200, merge_order, 1) s;
+
 -- For any number of merges, temporary files hold the data once, plus a few
 -- blocks for each tape.  Memory stays within the budget.
 CREATE TABLE spill_large AS SELECT md5(i::text) COLLATE "C" AS word, md5((i % 777)::text) AS more FROM generate_series(1, 60000) i;

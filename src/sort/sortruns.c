@@ -44,25 +44,46 @@
 #define RUN_MEMORY			((int64) 16 * 1024 * 1024)
 #define SHORT_RUNS			32
 
+/*
+ * Least budget for which a serial sort keeps short runs in memory.  A smaller
+ * budget would hold fewer tuples in this way than in one array.
+ */
+#define SERIAL_MEMORY		(16 * RUN_MEMORY)
+
+/* If a serial sort may be this small, it collects all tuples in one array. */
+#define WHOLE_MEMORY		(SERIAL_MEMORY / 4)
+
+/* Part of the budget that runs in memory leave to the readers of a merge. */
+#define MERGE_PART			SHORT_RUNS
+
 bool
 sort_wants_short_runs(const PtSort *sort)
 {
-	return sort->options.role == PTSORT_WORKER && sort->options.bound == 0 &&
-		sort->options.budget > RUN_MEMORY + RUN_MEMORY / 4;
+	const PtSortOptions *options = &sort->options;
+
+	if (options->role == PTSORT_SERIAL)
+		return options->bound == 0 && !options->random_access &&
+			options->budget >= SERIAL_MEMORY;
+	return options->role == PTSORT_WORKER &&
+		options->budget > RUN_MEMORY + RUN_MEMORY / 4;
 }
 
 /* Maximum number of short runs of this participant. */
 static int
 most_short_runs(const PtSort *sort)
 {
+	if (sort->options.role == PTSORT_SERIAL)
+		return MAX_MERGE_ORDER / 2;
 	return Max(SHORT_RUNS / shared_processes(sort->options.shared), 1);
 }
 
 int64
 sort_short_runs_memory(const PtSort *sort)
 {
-	return sort_wants_short_runs(sort) ?
-		RUN_MEMORY * most_short_runs(sort) : PG_INT64_MAX;
+	if (!sort_wants_short_runs(sort))
+		return PG_INT64_MAX;
+	return sort->options.role == PTSORT_SERIAL ? RUN_MEMORY :
+		RUN_MEMORY * most_short_runs(sort);
 }
 
 /*
@@ -84,8 +105,12 @@ sort_run_memory(PtSort *sort)
 	if (ms != NULL && ms->count > 0)
 	{
 		needed = (double) memsort_tuple_cost(ms) *
-			sort->options.expected_tuples / most;
-		bytes = Max(bytes, (int64) Min(needed, sort->options.budget));
+			sort->options.expected_tuples;
+		if (sort->options.role == PTSORT_WORKER)
+			bytes = Max(bytes, (int64) Min(needed / most,
+										   sort->options.budget));
+		else if (needed <= WHOLE_MEMORY)
+			bytes = WHOLE_MEMORY;
 	}
 	sort->run_memory = bytes;
 	return bytes;
@@ -102,6 +127,16 @@ block_bytes(const PtSort *sort)
 	return result;
 }
 
+/* Returns the part of the budget that a serial sort's runs may use. */
+static int64
+memory_for_runs(const PtSort *sort)
+{
+	return sort->options.budget -
+		Max(sort->options.budget / MERGE_PART, RUN_MEMORY) -
+		sort_other_memory(sort) - sort_writer_memory(sort) -
+		Max(memsort_used(sort->memsort), RUN_MEMORY);
+}
+
 /* Returns the tapeset of the sort; creates it on first use. */
 static Tapeset *
 own_tapeset(PtSort *sort)
@@ -114,6 +149,8 @@ own_tapeset(PtSort *sort)
 			fileset = shared_fileset(sort->options.shared);
 		sort->tapeset = tapeset_open(fileset, sort->options.participant,
 									 block_bytes(sort), true);
+		if (sort->options.role == PTSORT_SERIAL && sort_wants_short_runs(sort))
+			tapeset_use_memory(sort->tapeset, memory_for_runs(sort));
 	}
 	return sort->tapeset;
 }
@@ -193,6 +230,9 @@ sort_append_run(PtSort *sort, RunWriter *writer)
 	Run		   *run = run_end_write(writer);
 
 	sort_add_run(sort, run);
+	if (sort->options.role == PTSORT_SERIAL &&
+		sort->nruns > sort_merge_order(sort, MERGE_FINAL))
+		tapeset_leave_memory(sort->tapeset);
 	limit_samples(sort);
 	sort->stats.runs++;
 	sort->stats.run_bytes += run->desc.bytes;

@@ -80,6 +80,9 @@ sort_method(const PtSort *sort)
 {
 	PtSortMethod now = phases[sort->phase].method;
 
+	if (now == PTSORT_EXTERNAL_MERGE && sort->options.role == PTSORT_SERIAL &&
+		tapeset_bytes(sort->tapeset) == 0)
+		now = PTSORT_IN_MEMORY;
 	if (now == PTSORT_IN_MEMORY && sort->trimmed)
 		now = PTSORT_TOP_N;
 	return Max(now, sort->stats.method);

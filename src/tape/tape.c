@@ -64,11 +64,26 @@ tapeset_close(Tapeset *set)
 	pfree(set);
 }
 
-/* tapeset_bytes returns the size of the file, which never shrinks. */
+/* tapeset_use_memory is tapefile_use_memory for an empty tapeset. */
+void
+tapeset_use_memory(Tapeset *set, int64 bytes)
+{
+	tapefile_use_memory(set->file, bytes);
+}
+
+void
+tapeset_leave_memory(Tapeset *set)
+{
+	if (tapefile_memory(set->file) > 0)
+		tapefile_leave_memory(set->file);
+}
+
+/* tapeset_bytes returns the size of the file on disk, which never shrinks. */
 int64
 tapeset_bytes(const Tapeset *set)
 {
-	return set->nblocks * set->block_bytes;
+	return Max(set->nblocks * set->block_bytes - tapefile_memory(set->file),
+			   0);
 }
 
 static int64

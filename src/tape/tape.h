@@ -52,6 +52,15 @@ extern void tapefile_write(TapeFile *file, const void *data, Size size,
 extern void tapefile_read(TapeFile *file, void *data, Size size, int64 offset);
 extern void tapefile_close(TapeFile *file);
 
+/*
+ * tapefile_use_memory keeps the start of an empty private file in memory, about
+ * 'bytes' bytes, until tapefile_leave_memory writes it to disk.
+ * tapefile_memory returns the exact number, or 0 if nothing is in memory.
+ */
+extern void tapefile_use_memory(TapeFile *file, int64 bytes);
+extern void tapefile_leave_memory(TapeFile *file);
+extern int64 tapefile_memory(const TapeFile *file);
+
 /* Number of readable bytes after the bytes that tape_read provides. */
 #define TAPE_OVERRUN	MAXIMUM_ALIGNOF
 
@@ -93,6 +102,8 @@ typedef struct Tape
 
 extern Tapeset *tapeset_open(SharedFileSet *fileset, int participant,
 							 int64 block_bytes, bool create);
+extern void tapeset_use_memory(Tapeset *set, int64 bytes);
+extern void tapeset_leave_memory(Tapeset *set);
 extern void tapeset_close(Tapeset *set);
 extern int64 tapeset_bytes(const Tapeset *set);
 

@@ -11,6 +11,9 @@
  * belong to the resource owner of the first file, so that an error removes all
  * files together.
  *
+ * The start of a private file may be in memory.  On disk, these bytes are then
+ * a hole until tapefile_leave_memory writes them.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -23,17 +26,25 @@
 #include "model/space.h"
 #include "storage/fd.h"
 #include "tape/tape.h"
+#include "util.h"
+#include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/wait_event.h"
 
 /* Maximum size of a segment: one operating system file, as in buffile.c. */
 #define SEGMENT_BYTES	((int64) 0x40000000)
 
+/* Size of a piece of the part in memory. */
+#define PIECE_BYTES		((int64) 2 * PT_MUCH_MEMORY)
+
 struct TapeFile
 {
 	SharedFileSet *fileset;		/* NULL: private */
 	char		name[MAXPGPATH];
 	bool		create;			/* false: only for reading */
+	int64		in_memory;		/* number of bytes that memory has room for */
+	char	  **pieces;			/* these bytes */
+	int			npieces;
 	File	   *segments;		/* 0: not open */
 	int			nsegments;
 	ResourceOwner owner;
@@ -56,6 +67,31 @@ tapefile_open(SharedFileSet *fileset, const char *name, bool create)
 	file->segments = palloc(sizeof(File));
 	file->owner = CurrentResourceOwner;
 	return file;
+}
+
+void
+tapefile_use_memory(TapeFile *file, int64 bytes)
+{
+	Assert(file->fileset == NULL && file->nsegments == 0);
+	file->in_memory = Max(bytes, 0) / PIECE_BYTES * PIECE_BYTES;
+	file->pieces = palloc((file->in_memory / PIECE_BYTES + 1) *
+						  sizeof(char *));
+	file->end = file->in_memory;	/* these bytes need no space */
+}
+
+int64
+tapefile_memory(const TapeFile *file)
+{
+	return file->in_memory;
+}
+
+static void
+free_pieces(TapeFile *file)
+{
+	for (int i = 0; i < file->npieces; i++)
+		pfree(file->pieces[i]);
+	file->npieces = 0;
+	file->in_memory = 0;
 }
 
 static File
@@ -140,10 +176,14 @@ take_space(TapeFile *file, File segment, Size size, int64 offset)
 	space_take(&file->guard, NULL, FilePathName(segment), more);
 }
 
-/* Write or read all bytes, segment by segment. */
+/* Write or read bytes on disk, segment by segment. */
 static void
-transfer_all(TapeFile *file, bool write, char *data, Size size, int64 offset)
+transfer_disk(TapeFile *file, bool write, char *data, Size size, int64 offset)
 {
+	if (write)
+		pgBufferUsage.temp_blks_written += size / BLCKSZ;
+	else
+		pgBufferUsage.temp_blks_read += (size + BLCKSZ - 1) / BLCKSZ;
 	while (size > 0)
 	{
 		int64		at = offset % SEGMENT_BYTES;
@@ -173,13 +213,58 @@ transfer_all(TapeFile *file, bool write, char *data, Size size, int64 offset)
 	}
 }
 
+/* Write or read bytes, first those in memory. */
+static void
+transfer_all(TapeFile *file, bool write, char *data, Size size, int64 offset)
+{
+	while (size > 0 && offset < file->in_memory)
+	{
+		int			piece = offset / PIECE_BYTES;
+		int64		at = offset % PIECE_BYTES;
+		Size		now = Min((int64) size, PIECE_BYTES - at);
+
+		if (piece == file->npieces)
+		{
+			file->pieces[piece] =
+				MemoryContextAlloc(GetMemoryChunkContext(file), PIECE_BYTES);
+			pt_want_large_pages(file->pieces[piece], PIECE_BYTES);
+			file->npieces++;
+		}
+		Assert(piece < file->npieces);
+		if (write)
+			memcpy(file->pieces[piece] + at, data, now);
+		else
+			memcpy(data, file->pieces[piece] + at, now);
+		data += now;
+		size -= now;
+		offset += now;
+	}
+	transfer_disk(file, write, data, size, offset);
+}
+
+void
+tapefile_leave_memory(TapeFile *file)
+{
+	int64		end = file->end;
+
+	file->end = 0;				/* the hole needs space */
+	for (int i = 0; i < file->npieces; i++)
+	{
+		transfer_disk(file, true, file->pieces[i], PIECE_BYTES,
+					  i * PIECE_BYTES);
+		throttle_point();
+	}
+	if (end > file->in_memory)
+		file->end = end;		/* some bytes were on disk already */
+	free_pieces(file);
+}
+
 void
 tapefile_write(TapeFile *file, const void *data, Size size, int64 offset)
 {
 	Assert(file->create);
 	/* before PostgreSQL 16, FileWrite() takes no const buffer */
 	transfer_all(file, true, unconstify(void *, data), size, offset);
-	pgBufferUsage.temp_blks_written += size / BLCKSZ;
 	throttle_point();
 }
 
@@ -187,7 +272,6 @@ void
 tapefile_read(TapeFile *file, void *data, Size size, int64 offset)
 {
 	transfer_all(file, false, data, size, offset);
-	pgBufferUsage.temp_blks_read += (size + BLCKSZ - 1) / BLCKSZ;
 }
 
 void
@@ -198,6 +282,7 @@ tapefile_close(TapeFile *file)
 		if (file->segments[i] != 0)
 			FileClose(file->segments[i]);
 	}
+	free_pieces(file);
 	pfree(file->segments);
 	pfree(file);
 }
