@@ -85,10 +85,12 @@ CREATE INDEX errors_i ON errors (slow(id)) WITH (parallel_workers = 2);
 ROLLBACK;
 SET temp_file_limit = 0;
 SET ptsort_test.spill_entries = 100;
+SET maintenance_work_mem = '16MB';	-- no runs in memory
 \set VERBOSITY sqlstate
 CREATE INDEX errors_i ON errors (small) WITH (parallel_workers = 0);
 CREATE INDEX errors_i ON errors (small) WITH (parallel_workers = 2);
 \set VERBOSITY default
+RESET maintenance_work_mem;
 RESET temp_file_limit;
 RESET ptsort_test.spill_entries;
 

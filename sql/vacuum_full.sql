@@ -186,7 +186,7 @@ VACUUM FULL temporary;
 SELECT role, tuples FROM ptsort_last_copy();
 SET ptsort.enable = off;
 VACUUM FULL twin;
-SELECT regexp_replace(contents(name), '^\S+', 'rows') FROM unnest(ARRAY['temporary', 'twin']) name;
+SELECT count(DISTINCT regexp_replace(contents(name), '^\S+', '')) FROM unnest(ARRAY['temporary', 'twin']) name;
 SELECT (SELECT md5(string_agg(t::text, ' ')) FROM temporary t) = (SELECT md5(string_agg(t::text, ' ')) FROM twin t) AS same;
 
 \c :regression

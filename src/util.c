@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * util.c
- *	  Large pages, and the number of processors that this process may use.
+ *	  The number of processors that this process may use; see util.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,31 +9,8 @@
 
 #include <math.h>
 #include <sched.h>
-#include <sys/mman.h>
 
 #include "storage/fd.h"
-
-/*
- * Ask for large pages: the kernel clears a large page faster than the same
- * memory in small pages, the radix sort writes all over the array of entries,
- * and the caller reads sorted tuples all over the chunks.  The advice includes
- * the pages at both ends, because a block with a mapping of its own must remain
- * one mapping; otherwise the C library would grow the block by copying instead
- * of remapping.
- */
-void
-pt_want_large_pages(void *start, Size size)
-{
-#ifdef MADV_HUGEPAGE
-	uintptr_t	page = getpagesize();
-	uintptr_t	from = TYPEALIGN_DOWN(page, (uintptr_t) start);
-
-	if (size >= PT_MUCH_MEMORY)
-		(void) madvise((void *) from,
-					   TYPEALIGN(page, (uintptr_t) start + size) - from,
-					   MADV_HUGEPAGE);
-#endif
-}
 
 /* Read one or two numbers from a cgroup's file; returns how many it has. */
 static int

@@ -34,13 +34,6 @@ __asm__("":"+r"(size));
 /* Processors of this process by affinity and cgroup quota; INT_MAX: unknown */
 extern int	pt_processors(void);
 
-/*
- * pt_want_large_pages asks the kernel for large pages if an allocation has at
- * least PT_MUCH_MEMORY bytes.
- */
-#define PT_MUCH_MEMORY	(4 * 1024 * 1024)
-extern void pt_want_large_pages(void *start, Size size);
-
 /* Number of entries in memory to look at between two checks for interrupts. */
 #define CHECK_INTERVAL	100000
 

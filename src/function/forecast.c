@@ -129,6 +129,7 @@ forecast_sort(Forecast *forecast, const ForecastRequest *request, double n,
 							 (double) participants * PTSORT_MIN_BUDGET);
 	double		part = tuple_bytes > 0 ? tuples_part : entries_part;
 	double		others = participants * reserve_bytes;
+	double		kept = 0;		/* bytes of runs in memory */
 	double		memory;
 
 	if (request->index != NULL && request->index->rd_rel->relam == GIN_AM_OID)
@@ -138,9 +139,13 @@ forecast_sort(Forecast *forecast, const ForecastRequest *request, double n,
 	memory = exp2(ceil(log2(Max(n, 1)))) * entry_bytes + n * tuple_bytes +
 		others;
 	forecast->memory_bytes = Min(memory, budget);
+	if (request->workers == 0)
+		kept = sort_memory_for_runs((int64) budget);
 	if (request->workers > 0 ||
-		n * (entry_bytes + tuple_bytes) >= budget * part - others)
-		forecast->temp_bytes = n * run_bytes + participants * more_temp_bytes;
+		(n * run_bytes > kept &&
+		 n * (entry_bytes + tuple_bytes) >= budget * part - others))
+		forecast->temp_bytes = n * run_bytes - kept +
+			participants * more_temp_bytes;
 }
 
 /* The same, as the sample's sort shows it. */

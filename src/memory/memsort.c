@@ -20,6 +20,9 @@
  */
 #include "compat.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "debug.h"
 #include "memory/memsort.h"
 #include "miscadmin.h"
@@ -36,8 +39,33 @@
 #define MIN_ENTRIES		1024
 #define MIN_CHUNK		(32 * 1024)
 
-/* Maximum size of a chunk, except of a chunk for a single tuple. */
-#define MUCH_MEMORY		PT_MUCH_MEMORY
+/*
+ * Maximum size of a chunk, except of a chunk for a single tuple.  An array or
+ * chunk of at least this size gets large pages.
+ */
+#define MUCH_MEMORY		(4 * 1024 * 1024)
+
+/*
+ * Ask for large pages: the kernel clears a large page faster than the same
+ * memory in small pages, the radix sort writes all over the array of entries,
+ * and the caller reads sorted tuples all over the chunks.  The advice includes
+ * the pages at both ends, because a block with a mapping of its own must remain
+ * one mapping; otherwise the C library would grow the block by copying instead
+ * of remapping.
+ */
+static void
+want_large_pages(void *start, Size size)
+{
+#ifdef MADV_HUGEPAGE
+	uintptr_t	page = getpagesize();
+	uintptr_t	from = TYPEALIGN_DOWN(page, (uintptr_t) start);
+
+	if (size >= MUCH_MEMORY)
+		(void) madvise((void *) from,
+					   TYPEALIGN(page, (uintptr_t) start + size) - from,
+					   MADV_HUGEPAGE);
+#endif
+}
 
 /* Returns the size of an entry plus the size of its part of the scratch. */
 static int64
@@ -108,7 +136,7 @@ resize_entries(MemSort *ms, int64 room)
 	Size		size = room * entry_cost(ms);
 
 	ms->entries = repalloc_huge(ms->entries, size);
-	pt_want_large_pages(ms->entries, size);
+	want_large_pages(ms->entries, size);
 	ms->room = room;
 	note_peak(ms, 0);
 }
@@ -162,7 +190,7 @@ add_chunk(MemSort *ms, Size size)
 	}
 	chunk = &ms->chunks[ms->nchunks];
 	chunk->start = MemoryContextAllocHuge(ms->context, size);
-	pt_want_large_pages(chunk->start, size);
+	want_large_pages(chunk->start, size);
 	chunk->size = size;
 	ms->nchunks++;
 	ms->chunk_bytes += size;

@@ -44,28 +44,15 @@
 #define RUN_MEMORY			((int64) 16 * 1024 * 1024)
 #define SHORT_RUNS			32
 
-/*
- * Least budget for which a serial sort keeps short runs in memory.  A smaller
- * budget would hold fewer tuples in this way than in one array.
- */
-#define SERIAL_MEMORY		(16 * RUN_MEMORY)
-
-/* If a serial sort may be this small, it collects all tuples in one array. */
-#define WHOLE_MEMORY		(SERIAL_MEMORY / 4)
-
-/* Part of the budget that runs in memory leave to the readers of a merge. */
-#define MERGE_PART			SHORT_RUNS
-
 bool
 sort_wants_short_runs(const PtSort *sort)
 {
 	const PtSortOptions *options = &sort->options;
 
-	if (options->role == PTSORT_SERIAL)
-		return options->bound == 0 && !options->random_access &&
-			options->budget >= SERIAL_MEMORY;
-	return options->role == PTSORT_WORKER &&
-		options->budget > RUN_MEMORY + RUN_MEMORY / 4;
+	return sort_memory_for_runs(options->budget) > 0 &&
+		(options->role == PTSORT_WORKER ||
+		 (options->role == PTSORT_SERIAL && options->bound == 0 &&
+		  !options->random_access));
 }
 
 /* Maximum number of short runs of this participant. */
@@ -73,7 +60,7 @@ static int
 most_short_runs(const PtSort *sort)
 {
 	if (sort->options.role == PTSORT_SERIAL)
-		return MAX_MERGE_ORDER / 2;
+		return Max(sort_merge_order(sort, MERGE_FINAL) / 2, 1);
 	return Max(SHORT_RUNS / shared_processes(sort->options.shared), 1);
 }
 
@@ -102,15 +89,11 @@ sort_run_memory(PtSort *sort)
 		return PG_INT64_MAX;
 	most = most_short_runs(sort);
 	bytes = Max(RUN_MEMORY << Min(sort->nruns / most, 20), sort->run_memory);
-	if (ms != NULL && ms->count > 0)
+	if (ms != NULL && ms->count > 0 && sort->options.role == PTSORT_WORKER)
 	{
 		needed = (double) memsort_tuple_cost(ms) *
-			sort->options.expected_tuples;
-		if (sort->options.role == PTSORT_WORKER)
-			bytes = Max(bytes, (int64) Min(needed / most,
-										   sort->options.budget));
-		else if (needed <= WHOLE_MEMORY)
-			bytes = WHOLE_MEMORY;
+			sort->options.expected_tuples / most;
+		bytes = Max(bytes, (int64) Min(needed, sort->options.budget));
 	}
 	sort->run_memory = bytes;
 	return bytes;
@@ -127,14 +110,25 @@ block_bytes(const PtSort *sort)
 	return result;
 }
 
-/* Returns the part of the budget that a serial sort's runs may use. */
-static int64
-memory_for_runs(const PtSort *sort)
+/* The rest is for entries, and then for the readers of a merge. */
+int64
+sort_memory_for_runs(int64 budget)
 {
-	return sort->options.budget -
-		Max(sort->options.budget / MERGE_PART, RUN_MEMORY) -
-		sort_other_memory(sort) - sort_writer_memory(sort) -
-		Max(memsort_used(sort->memsort), RUN_MEMORY);
+	if (budget <= RUN_MEMORY + RUN_MEMORY / 4)
+		return 0;
+	return budget - Max(budget / SHORT_RUNS, RUN_MEMORY);
+}
+
+/* Have the tapeset of a serial sort use memory first. */
+static void
+use_memory(PtSort *sort)
+{
+	int64		bytes = Min(sort_memory_for_runs(sort->options.budget),
+							sort->options.budget -
+							memsort_used(sort->memsort));
+
+	tapeset_use_memory(sort->tapeset, bytes - sort_other_memory(sort) -
+					   sort_writer_memory(sort));
 }
 
 /* Returns the tapeset of the sort; creates it on first use. */
@@ -150,7 +144,7 @@ own_tapeset(PtSort *sort)
 		sort->tapeset = tapeset_open(fileset, sort->options.participant,
 									 block_bytes(sort), true);
 		if (sort->options.role == PTSORT_SERIAL && sort_wants_short_runs(sort))
-			tapeset_use_memory(sort->tapeset, memory_for_runs(sort));
+			use_memory(sort);
 	}
 	return sort->tapeset;
 }

@@ -376,6 +376,9 @@ extern bool sort_wants_short_runs(const PtSort *sort);
 extern int64 sort_short_runs_memory(const PtSort *sort);
 extern int64 sort_run_memory(PtSort *sort);
 
+/* Returns the bytes of runs that a serial sort may keep in memory, at most. */
+extern int64 sort_memory_for_runs(int64 budget);
+
 /* sort_add_run adds a run to the queue; sort_append_run ends a writer first. */
 extern void sort_add_run(PtSort *sort, Run *run);
 extern void sort_append_run(PtSort *sort, RunWriter *writer);
