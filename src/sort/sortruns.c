@@ -119,22 +119,12 @@ sort_memory_for_runs(int64 budget)
 	return budget - Max(budget / SHORT_RUNS, RUN_MEMORY);
 }
 
-/* Have the tapeset of a serial sort use memory first. */
-static void
-use_memory(PtSort *sort)
-{
-	int64		bytes = Min(sort_memory_for_runs(sort->options.budget),
-							sort->options.budget -
-							memsort_used(sort->memsort));
-
-	tapeset_use_memory(sort->tapeset, bytes - sort_other_memory(sort) -
-					   sort_writer_memory(sort));
-}
-
 /* Returns the tapeset of the sort; creates it on first use. */
 static Tapeset *
 own_tapeset(PtSort *sort)
 {
+	int64		budget = sort->options.budget;
+
 	if (sort->tapeset == NULL)
 	{
 		SharedFileSet *fileset = NULL;
@@ -144,7 +134,11 @@ own_tapeset(PtSort *sort)
 		sort->tapeset = tapeset_open(fileset, sort->options.participant,
 									 block_bytes(sort), true);
 		if (sort->options.role == PTSORT_SERIAL && sort_wants_short_runs(sort))
-			use_memory(sort);
+			tapeset_use_memory(sort->tapeset,
+							   Min(sort_memory_for_runs(budget),
+								   budget - memsort_used(sort->memsort)) -
+							   sort_other_memory(sort) -
+							   sort_writer_memory(sort));
 	}
 	return sort->tapeset;
 }

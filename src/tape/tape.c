@@ -74,8 +74,7 @@ tapeset_use_memory(Tapeset *set, int64 bytes)
 void
 tapeset_leave_memory(Tapeset *set)
 {
-	if (tapefile_memory(set->file) > 0)
-		tapefile_leave_memory(set->file);
+	tapefile_leave_memory(set->file);
 }
 
 /* tapeset_bytes returns the size of the file on disk, which never shrinks. */

@@ -54,8 +54,8 @@ extern void tapefile_close(TapeFile *file);
 
 /*
  * tapefile_use_memory keeps the start of an empty private file in memory, about
- * 'bytes' bytes, until tapefile_leave_memory writes it to disk.
- * tapefile_memory returns the exact number, or 0 if nothing is in memory.
+ * 'bytes' bytes, until tapefile_leave_memory writes it to disk, if anything is
+ * in memory.  tapefile_memory returns the exact number, or 0.
  */
 extern void tapefile_use_memory(TapeFile *file, int64 bytes);
 extern void tapefile_leave_memory(TapeFile *file);

@@ -239,14 +239,13 @@ transfer_all(TapeFile *file, bool write, char *data, Size size, int64 offset)
 		int64		at = offset % PIECE_BYTES;
 		Size		now = Min((int64) size, PIECE_BYTES - at);
 
-		if (piece == file->npieces)
+		Assert(write || piece < file->npieces);
+		for (; file->npieces <= piece; file->npieces++)
 		{
-			file->pieces[piece] =
+			file->pieces[file->npieces] =
 				MemoryContextAlloc(GetMemoryChunkContext(file), PIECE_BYTES);
-			touch(file->pieces[piece]);
-			file->npieces++;
+			touch(file->pieces[file->npieces]);
 		}
-		Assert(piece < file->npieces);
 		if (write)
 			memcpy(file->pieces[piece] + at, data, now);
 		else
