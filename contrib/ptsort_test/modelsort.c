@@ -292,7 +292,10 @@ check_stats(ModelArray *array, const PtSortStats *stats)
 	if (stats->tuples != array->n)
 		elog(ERROR, "the sort counts " INT64_FORMAT " of " INT64_FORMAT " tuples",
 			 stats->tuples, array->n);
-	if ((stats->runs > 0) != (stats->temp_bytes > 0))
+	/* runs may be in memory */
+	if (stats->runs > 0 ?
+		stats->temp_bytes == 0 && stats->method != PTSORT_IN_MEMORY :
+		stats->temp_bytes > 0)
 		elog(ERROR, INT64_FORMAT " runs, but " INT64_FORMAT " bytes of files",
 			 stats->runs, stats->temp_bytes);
 	if (stats->peak_memory <= 0)
