@@ -190,8 +190,8 @@ typedef struct PtSortStats
 {
 	int64		tuples;			/* tuples put; LEADER, SLICE_LEADER, SLICE:
 								 * tuples in all runs */
-	int64		runs;			/* runs written, initial and merged; SERIAL: maybe
-								 * to memory */
+	int64		runs;			/* runs written, initial and merged, to files
+								 * or to memory */
 	int64		run_bytes;		/* size of the runs that this participant left
 								 * behind; SERIAL: size of all runs written */
 	int64		comparisons;	/* comparisons by the caller's operators */
