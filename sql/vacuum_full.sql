@@ -175,7 +175,8 @@ TABLE copies
 \gexec
 \set ECHO all
 SELECT * FROM differences(:'contents', :'pages');
-SELECT * FROM paths ORDER BY name;
+-- since 18, the last copy of VACUUM FULL parent is that of its child
+SELECT * FROM paths WHERE name <> 'parent' ORDER BY name;
 
 -- A temporary table, and its twin that the server copies
 BEGIN;
