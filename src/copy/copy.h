@@ -12,20 +12,19 @@
  * their row versions, in the same order.
  *
  * Writing.  Participants claim slices in order, and write different slices in
- * parallel.  A slice begins where the previous slice
- * ends, so its start is unknown until all pages of the previous slice are
- * filled.  Until then, a participant fills pages in memory; a participant
- * whose memory is full waits.  A participant that filled its slice publishes
- * the start of the next slice, and only then writes the filled pages.  So the
- * start of the first slice that is not filled is always known.  The
- * participant of that slice writes pages as it fills them, and only this
- * participant extends the file.  The last page of a slice is half full on
- * average.
+ * parallel.  A slice begins where the previous slice ends, so its start is
+ * unknown until all pages of the previous slice are filled.  Until then, a
+ * participant fills pages in memory; a participant whose memory is full waits.
+ * A participant that filled its slice publishes the start of the next slice,
+ * and only then writes the filled pages.  So the start of the first slice that
+ * is not filled is always known.  The participant of that slice writes pages as
+ * it fills them, and only this participant extends the file.  The last page of
+ * a slice is half full on average.
  *
  * Links.  Only the server's functions, in the leader, can write some row
  * versions (copyscan.c).  A sorted copy finds them before any process writes.
- * Otherwise a participant ends its slice before the first page of the
- * old table with such row versions.  That slice is the last one: participants
+ * Otherwise a participant ends its slice before the first page of the old table
+ * with row versions of this kind.  That slice is the last one: participants
  * drop the pages of later slices, which they did not write, because they did
  * not know where.  The leader copies the rest of the table alone.
  *
@@ -101,11 +100,11 @@ typedef struct CopyShared
 /*
  * tablecopy_run fills the empty new table of 'rules' as the server's
  * heapam_relation_copy_for_cluster() does when it sorts or, if 'index' is NULL,
- * for VACUUM FULL, and sets *counts.  If 'sorts' is false, it
- * copies in the order of the blocks; if that is not the order of the index, it
- * empties the new table again and returns false.  Logs the start and end lines
- * and, on success, publishes its report for ptsort_last_copy(); the report
- * counts the table's pages.
+ * for VACUUM FULL, and sets *counts.  If 'sorts' is false, it copies in the
+ * order of the blocks; if that is not the order of the index, it empties the
+ * new table again and returns false.  Logs the start and end lines and, on
+ * success, publishes its report for ptsort_last_copy(); the report counts the
+ * table's pages.
  */
 extern bool tablecopy_run(const CopyRules *rules, Relation index, bool sorts,
 						  const BtBuildRequest *request, CopyCounts *counts);

@@ -300,8 +300,16 @@ copyscan(const CopyRules *rules, const Team *team)
 
 
 /*
- * Copies without an index
+ * Copies in the order of the blocks
  */
+
+static void
+forget_previous(CopyScan *cs)
+{
+	if (cs->previous != NULL)
+		heap_freetuple(cs->previous);
+	cs->previous = NULL;
+}
 
 /* Keep the last row of the page, if there are rows. */
 static void
@@ -309,10 +317,10 @@ keep_previous(CopyScan *cs)
 {
 	int			n = cs->judge.nitems;
 
-	if (n > 0 && cs->previous != NULL)
-		heap_freetuple(cs->previous);
-	if (n > 0)
-		cs->previous = heap_copytuple(&cs->tuples[n - 1]);
+	if (n == 0)
+		return;
+	forget_previous(cs);
+	cs->previous = heap_copytuple(&cs->tuples[n - 1]);
 }
 
 /* True if the page's rows are in order, and come after the row before. */
@@ -355,7 +363,7 @@ find_previous(CopyScan *cs, BlockNumber block)
 	CopyCounts	before = cs->counts;
 	bool		judged;
 
-	cs->previous = NULL;
+	forget_previous(cs);
 	while (cs->order != NULL && cs->previous == NULL && block > 0)
 	{
 		block--;

@@ -367,8 +367,8 @@ extern void sort_begin_run(PtSort *sort, RunWriter *writer);
 extern int64 sort_writer_memory(const PtSort *sort);
 
 /*
- * sort_wants_short_runs: true if the sort writes runs in any case, and its
- * budget is larger than a short run needs.  sort_run_memory returns the bytes
+ * sort_wants_short_runs: true if runs need not be as large as the budget, which
+ * is larger than a short run needs.  sort_run_memory returns the bytes
  * of entries worth collecting for one run, and sort_short_runs_memory the total
  * size of the maximum number of short runs; both PG_INT64_MAX without these.
  */

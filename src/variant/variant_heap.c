@@ -296,12 +296,11 @@ variant_heap_follows(PtSort *sort, HeapTuple tuple, HeapTuple previous)
 	MemoryContext old = MemoryContextSwitchTo(state->put_context);
 	uint64		words[KEY_ENTRY_WORDS];
 	uint64		before[KEY_ENTRY_WORDS];
-	int			cmp = 0;
+	int			cmp;
 
 	make_words(state, tuple, words);
 	make_words(state, previous, before);
-	for (int i = 0; i < sort->order.nwords && cmp == 0; i++)
-		cmp = (before[i] > words[i]) - (before[i] < words[i]);
+	cmp = order_compare_words(before, words, sort->order.nwords);
 	if (cmp == 0)
 		cmp = compare_rows(state, previous, tuple);
 	MemoryContextSwitchTo(old);
