@@ -135,32 +135,20 @@ SELECT jsonb_object_agg(name, contents(name)) AS contents, jsonb_object_agg(name
 \c ptsort_one
 \i :source/sql/include/session.sql
 SET maintenance_work_mem = '1MB';
-\set ECHO errors
-TABLE copies
-\gexec
-\set ECHO all
-SELECT * FROM differences(:'contents', :'pages');
+\i :source/sql/include/copies.sql
 SELECT participants, count(*), min(name) FROM paths GROUP BY 1;
 \c ptsort_two
 \i :source/sql/include/session.sql
 SET ptsort_test.all_workers = on;
 SET ptsort.parallel_workers = 1;
 SET maintenance_work_mem = '2MB';
-\set ECHO errors
-TABLE copies
-\gexec
-\set ECHO all
-SELECT * FROM differences(:'contents', :'pages');
+\i :source/sql/include/copies.sql
 SELECT participants, count(*), min(name) FROM paths GROUP BY 1;
 \c ptsort_three
 \i :source/sql/include/session.sql
 SET ptsort_test.all_workers = on;
 SET ptsort.parallel_workers = 2;
-\set ECHO errors
-TABLE copies
-\gexec
-\set ECHO all
-SELECT * FROM differences(:'contents', :'pages');
+\i :source/sql/include/copies.sql
 SELECT participants, count(*), min(name) FROM paths GROUP BY 1;
 -- a leader that rests copies only rows for the server's functions
 \c ptsort_rests
@@ -170,11 +158,7 @@ SET ptsort.parallel_workers = 3;
 SET max_parallel_maintenance_workers = 3;
 SET ptsort_test.leader_participates = off;
 SET maintenance_work_mem = '1MB';
-\set ECHO errors
-TABLE copies
-\gexec
-\set ECHO all
-SELECT * FROM differences(:'contents', :'pages');
+\i :source/sql/include/copies.sql
 -- since 18, the last copy of VACUUM FULL parent is that of its child
 SELECT * FROM paths WHERE name <> 'parent' ORDER BY name;
 

@@ -17,9 +17,9 @@
  * participant fills pages in memory; a participant whose memory is full waits.
  * A participant that filled its slice publishes the start of the next slice,
  * and only then writes the filled pages.  So the start of the first slice that
- * is not filled is always known.  The participant of that slice writes pages as
- * it fills them, and only this participant extends the file.  The last page of
- * a slice is half full on average.
+ * is not filled is always known.  Only the participant of that slice extends
+ * the file; in a sorted copy it writes pages as it fills them.  The last page
+ * of a slice is half full on average.
  *
  * Links.  Only the server's functions, in the leader, can write some row
  * versions (copyscan.c).  A sorted copy finds them before any process writes.
