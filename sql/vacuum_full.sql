@@ -9,6 +9,7 @@ CREATE DATABASE ptsort_shapes TEMPLATE template0;
 \c ptsort_shapes
 \getenv source PG_ABS_SRCDIR
 \i :source/sql/include/session.sql
+SET default_toast_compression = 'pglz';	-- since 19, the default may be lz4
 CREATE EXTENSION amcheck;
 CREATE EXTENSION pageinspect;
 

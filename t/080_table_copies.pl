@@ -16,6 +16,7 @@ my $node = new_node(
 	'primary',
 	init => { allows_streaming => 'logical', extra => ['--data-checksums'] },
 	conf => q{
+shared_preload_libraries = 'ptsort_test'
 fsync = on
 ptsort.parallel_workers = 2
 maintenance_work_mem = '2MB'
@@ -156,21 +157,22 @@ foreach (@chains)
 	$node->safe_psql('postgres', 'DROP TABLE twin, chains2');
 }
 
-# Progress, while participants write slices; a reader waits and then gets all
-# rows; a session cancels the statement and runs it again
+# Progress, while participants write slices or, without a sort, while only the
+# leader copied its first slice; a reader waits and then gets all rows; a session
+# cancels the statement and runs it again
 $node->safe_psql('postgres', of($fill, 'watched'));
 my $watched_digest = $node->safe_psql('postgres', of($digest, 'watched'));
 my $segments = dsm_segments($node);
 my %progress = (
-	cluster => [ '1:pause', qr/^CLUSTER\|writing new heap\|20000\|0\|t$/ ],
-	vacuum => [ '2:pause:leader', qr/^VACUUM FULL\|seq scanning heap\|(\d+)\|\1\|f$/ ]);
+	cluster => [ 'copywrite: begin slice:1:pause', qr/^CLUSTER\|writing new heap\|20000\|0\|t$/ ],
+	vacuum => [ 'copywrite: begin slice:2:pause:leader, build: before scan:1:pause:worker', qr/^VACUUM FULL\|seq scanning heap\|(\d{4})\|\1\|f$/ ]);
 foreach my $run (map { ([ $_, 1 ], [ $_, 0 ]) } sort keys %copy)
 {
 	my ($kind, $cancel) = @$run;
 	my ($fault, $says) = @{ $progress{$kind} };
 	my $rows = rows_after($kind, 'watched');
 	my $pause = pause_points($node);
-	my $psql = start_psql($node, "SET ptsort_test.fault = 'copywrite: begin slice:$fault'",
+	my $psql = start_psql($node, "SET ptsort_test.fault = '$fault'",
 		of($copy{$kind}, 'watched'));
 	ok(wait_for_point($node, 'copywrite: begin slice', $kind eq 'vacuum' ? 1 : 3), "progress, $kind: about to write");
 	like($node->safe_psql('postgres', q{
@@ -192,6 +194,8 @@ FROM pg_stat_progress_cluster WHERE relid = 'watched'::regclass}), $says, "progr
 # Participants of VACUUM FULL wait for one that pauses in its slice.  A cancel
 # ends all waits soon, and so does an error or the end of a worker.  The table
 # stays as it was.
+my $leader_first = q{SET ptsort_test.turns = 'copywrite: begin slice:worker after copywrite: begin slice:leader'};
+my $no_leader = q{SET ptsort_test.leader_participates = off};
 foreach my $slow ('leader', 'worker')
 {
 	foreach my $point ('copywrite: begin slice', 'copywrite: wait', 'copywrite: filled')
@@ -199,7 +203,7 @@ foreach my $slow ('leader', 'worker')
 		my $rows = rows_after('vacuum', 'watched');
 		my $pause = pause_points($node);
 		my $psql = start_psql($node, "SET ptsort_test.fault = '$point:1:pause:$slow'",
-			'SET ptsort_test.leader_participates = ' . ($slow eq 'leader' ? 'on' : 'off'), 'VACUUM FULL watched');
+			$slow eq 'leader' ? $leader_first : $no_leader, 'VACUUM FULL watched');
 		ok(wait_for_point($node, $point, $slow eq 'leader' ? 1 : 2), "wait: $slow, $point");
 		my $begin = time;
 		$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_progress_cluster});
@@ -219,7 +223,8 @@ foreach my $slow ('leader', 'worker')
 foreach my $fault (map { ("$_:1:error:worker", "$_:2:fatal:worker", "$_:1:error:leader") } ('copywrite: begin slice', 'copywrite: wait', 'copywrite: filled'))
 {
 	my $rows = rows_after('vacuum', 'watched');
-	my (undef, $err) = try_sql($node, 'SET ptsort_test.leader_participates = ' . ($fault =~ /leader/ ? 'on' : 'off') . "; SET ptsort_test.fault = '$fault'; VACUUM FULL watched");
+	my (undef, $err) = try_sql($node, join ';', $fault =~ /leader/ ? $leader_first : $no_leader,
+		"SET ptsort_test.fault = '$fault'", 'VACUUM FULL watched');
 	like($err, qr/injected|terminating|lost connection/, "faults: $fault");
 	check_nothing_left($node, "faults: $fault", $segments);
 	is_copied($node, 'watched', $rows, "faults: $fault");
@@ -348,7 +353,7 @@ foreach my $kind (sort keys %copy)
 	$rows = rows_after($kind, 'crashed');
 	my $point = $kind eq 'cluster' ? 'build: after load' : 'copywrite: filled';
 	$pause = pause_points($node);
-	$psql = start_psql($node, "SET ptsort_test.fault = '$point:1:pause:leader'", $sql);
+	$psql = start_psql($node, "SET ptsort_test.fault = '$point:1:pause:leader'", $kind eq 'cluster' ? () : $leader_first, $sql);
 	ok(wait_for_point($node, $point), "checkpoint, $kind: the copy is being written");
 	$node->safe_psql('postgres', 'CHECKPOINT');
 	end_session($pause);
@@ -360,8 +365,7 @@ foreach my $kind (sort keys %copy)
 
 	$rows = rows_after('vacuum', 'crashed');
 	$pause = pause_points($node);
-	$psql = start_psql($node, q{SET ptsort_test.fault = 'copywrite: filled:2:pause'},
-		q{SET ptsort_test.leader_participates = off}, $sql);
+	$psql = start_psql($node, q{SET ptsort_test.fault = 'copywrite: filled:2:pause'}, $no_leader, $sql);
 	ok(wait_for_point($node, 'copywrite: filled'), "crash in the middle, $kind: some slices are written");
 	$node->stop('immediate');
 	$psql->{run}->finish;
