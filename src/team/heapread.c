@@ -246,7 +246,7 @@ next_batch(HeapReader *reader)
 	fill_batch(reader);
 	if (reader->copying && reader->pause == 0 && reader->batch.n > 0 &&
 		!pageread_copy(&reader->batch, reader->scan->rs_base.rs_rd,
-					   &reader->segment, false) && reader->streams)
+					   &reader->segment, reader->ranged) && reader->streams)
 		reader->copying = false;
 	count_reading(reader, start, 1);
 	return reader->batch.n > 0;

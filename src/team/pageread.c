@@ -19,10 +19,11 @@
  * buffers.  So the copying process must not wait for the device while it holds
  * the locks, and copies only pages that are in the system's cache (RWF_NOWAIT).
  * If the caller must have the other pages too, the process first reads them
- * into the cache without locks, and then copies them.  A system may be unable
- * to tell what is in its cache, or drop a page at once.  Then the process reads
- * each page alone, first without locks, then under the page's one lock.  This
- * second read is the only one that may wait for the device under a lock.
+ * into the cache without locks, and lets the system read ahead, and then copies
+ * them.  A system may be unable to tell what is in its cache, or drop a page at
+ * once.  Then the process reads each page alone, first without locks, then
+ * under the page's one lock.  This second read is the only one that may wait
+ * for the device under a lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,6 +35,9 @@
 
 #include "storage/proclist.h"
 #include "team/pageread.h"
+
+/* Number of bytes that the system reads ahead if a page is not in its cache. */
+#define AHEAD_BYTES		(2 * 1024 * 1024)
 
 /*
  * Read n blocks from a segment's file.  Returns the number of pages read, which
@@ -164,6 +168,10 @@ pageread_copy(PageBatch *batch, Relation rel, OpenSegment *segment, bool wait)
 		   batch->blocks[n] / RELSEG_SIZE == first / RELSEG_SIZE)
 		n++;
 	complete = copy_locked(batch, rel, segment->fd, n, false);
+	if (!complete && wait)
+		(void) posix_fadvise(segment->fd,
+							 (off_t) (first % RELSEG_SIZE) * BLCKSZ,
+							 AHEAD_BYTES, POSIX_FADV_WILLNEED);
 	if (!complete && wait &&
 		read_file(segment->fd, batch->pages, first, n, true) == n)
 		complete = copy_locked(batch, rel, segment->fd, n, n == 1);
