@@ -100,13 +100,6 @@ pt_round(double time)
 	return rint(time * 1000) / 1000;
 }
 
-/* At DEBUG2, pt_log_part logs a part of a build that one process does. */
-static inline void
-pt_log_part(const char *part, instr_time start)
-{
-	elog(DEBUG2, "ptsort: part \"%s\": %.3f ms", part, pt_ms_since(start));
-}
-
 /*
  * pt_prefetch asks the processor to load the cache line of an address.  It is a
  * macro, because gcc 12 drops the calls of a function that only prefetches, as

@@ -274,6 +274,7 @@ btbuild_fill(Team *team)
 
 static const IndexBuildKind btbuild_kind = {
 	.team = {
+		.worker_main = "ptsort_btbuild_worker_main",
 		.open = btbuild_open,
 		.close = btbuild_close,
 		.prepare = btbuild_prepare,
@@ -285,7 +286,6 @@ static const IndexBuildKind btbuild_kind = {
 		.shared_init = btload_shared_init,
 		.enter_phase = build_enter_phase
 	},
-	.worker_main = "ptsort_btbuild_worker_main",
 	.load = &btload
 };
 

@@ -333,6 +333,7 @@ check_close(Team *team)
 }
 
 static const TeamKind check_kind = {
+	.worker_main = "ptsort_check_worker_main",
 	.open = check_open,
 	.close = check_close,
 	.begin = checkrows_begin,
@@ -413,7 +414,6 @@ checkindex_run(Relation heap, Relation index, const CheckRequest *request,
 	Checker		self = {
 		.team = {
 			.kind = &check_kind,
-			.worker_main = "ptsort_check_worker_main",
 			.slices = true,
 			.info_size = sizeof(CheckInfo),
 			.budget = request->budget,

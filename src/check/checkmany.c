@@ -113,6 +113,7 @@ many_shared_init(Team *team, int processes, int slices)
 }
 
 static const TeamKind many_kind = {
+	.worker_main = "ptsort_check_many_worker_main",
 	.open = many_nothing,
 	.close = many_nothing,
 	.begin = checkrows_begin,	/* this sort stays empty */
@@ -154,7 +155,6 @@ run_team(void *arg)
 	*team = (Team)
 	{
 		.kind = &many_kind,
-			.worker_main = "ptsort_check_many_worker_main",
 			.budget = self->request->budget,
 			.is_leader = true
 	};

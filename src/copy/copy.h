@@ -119,13 +119,17 @@ copy_makes_new_rows(const CopyRules *rules)
 	return TransactionIdIsValid(rules->inserter);
 }
 
+typedef void (*CopyPut) (void *arg, HeapTuple tuple);
+
 /*
- * copyscan puts this process's share of the old table's row versions into the
- * team's sort of heap tuples.  Each tuple has its form in the new table, the
- * old header's transaction information and the old TID.  The leader reports
- * blocks and tuples to the progress view.
+ * copyscan passes this process's share of the old table's row versions to a
+ * function; after copyscan_blocks, in the leader, all those from
+ * CopyShared.rest.  Each tuple has its form in the new table, the old header's
+ * transaction information and the old TID.  The leader reports blocks and
+ * tuples to the progress view.  Returns the number of row versions.
  */
-extern void copyscan(const CopyRules *rules, const Team *team);
+extern uint64 copyscan(const CopyRules *rules, const Team *team, CopyPut put,
+					   void *arg);
 
 /* CopyWriter: writes a participant's slices. */
 typedef struct CopyWriter CopyWriter;
@@ -134,15 +138,10 @@ typedef struct CopyWriter CopyWriter;
  * For copies in the order of the blocks: copyscan_blocks copies slices until
  * none is left.  If 'in_order' is true, it stops, and sets CopyShared.disorder,
  * at a page whose rows are not in the order of the team's sort, or that only
- * the server's functions may copy.  copyscan_rest passes the other row
- * versions, from CopyShared.rest, to a function in the leader.  Each returns
- * the number of row versions.
+ * the server's functions may copy.  Returns the number of row versions.
  */
 extern uint64 copyscan_blocks(const CopyRules *rules, const Team *team,
 							  CopyWriter *writer, bool in_order);
-extern uint64 copyscan_rest(const CopyRules *rules, const Team *team,
-							void (*put) (void *arg, HeapTuple tuple),
-							void *arg);
 
 /*
  * The new writer may use about 'memory' bytes for pages.  copywrite_add adds a

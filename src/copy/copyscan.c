@@ -281,21 +281,26 @@ end_scan(CopyScan *cs)
 	pfree(cs);
 }
 
-void
-copyscan(const CopyRules *rules, const Team *team)
+uint64
+copyscan(const CopyRules *rules, const Team *team, CopyPut put, void *arg)
 {
 	CopyScan   *cs = begin_scan(rules, team);
+	CopyShared *shared = team->shared;
+	uint64		rows = 0;
 	bool		judged;
 
+	if (!team->slices)
+		heapread_range(cs->judge.reader, shared->rest, shared->nblocks);
 	while (heapjudge_next(&cs->judge, &judged))
 	{
 		if (form_page(cs))
-			pg_atomic_write_u32(&cs->shared->linked, 1);
+			pg_atomic_write_u32(&shared->linked, 1);
 		for (int i = 0; i < cs->judge.nitems; i++)
-			variant_put_heap(team->sort, &cs->tuples[i]);
-		(void) share_counts(cs);
+			put(arg, &cs->tuples[i]);
+		rows += share_counts(cs);
 	}
 	end_scan(cs);
+	return rows;
 }
 
 
@@ -425,27 +430,6 @@ copyscan_blocks(const CopyRules *rules, const Team *team, CopyWriter *writer,
 		   shared->nslices &&
 		   slice <= pg_atomic_read_u32(&shared->last_slice))
 		rows += copy_slice(cs, writer, slice);
-	end_scan(cs);
-	return rows;
-}
-
-uint64
-copyscan_rest(const CopyRules *rules, const Team *team,
-			  void (*put) (void *arg, HeapTuple tuple), void *arg)
-{
-	CopyScan   *cs = begin_scan(rules, team);
-	CopyShared *shared = team->shared;
-	uint64		rows = 0;
-	bool		judged;
-
-	heapread_range(cs->judge.reader, shared->rest, shared->nblocks);
-	while (heapjudge_next(&cs->judge, &judged))
-	{
-		(void) form_page(cs);
-		for (int i = 0; i < cs->judge.nitems; i++)
-			put(arg, &cs->tuples[i]);
-		rows += share_counts(cs);
-	}
 	end_scan(cs);
 	return rows;
 }

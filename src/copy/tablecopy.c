@@ -192,6 +192,12 @@ copy_begin(Team *team, const PtSortOptions *options)
 }
 
 static void
+put_sort(void *sort, HeapTuple tuple)
+{
+	variant_put_heap(sort, tuple);
+}
+
+static void
 copy_fill(Team *team)
 {
 	Copier	   *self = (Copier *) team;
@@ -199,7 +205,7 @@ copy_fill(Team *team)
 
 	if (self->team.slices)
 	{
-		copyscan(&self->rules, team);
+		(void) copyscan(&self->rules, team, put_sort, team->sort);
 		return;
 	}
 	/* a slice may grow, as rows get values of added columns */
@@ -352,7 +358,7 @@ finish_blocks(Copier *self)
 		pg_atomic_read_u32(&shared->disorder) != 0)
 		return;
 	begin_server(&writer, &self->rules);
-	self->rows += copyscan_rest(&self->rules, team, put_server, &writer);
+	self->rows += copyscan(&self->rules, team, put_server, &writer);
 	team->slot->pages += end_server(&writer);
 }
 
@@ -437,6 +443,7 @@ copy_close(Team *team)
 }
 
 static const TeamKind copy_kind = {
+	.worker_main = "ptsort_copy_worker_main",
 	.open = copy_open,
 	.close = copy_close,
 	.begin = copy_begin,
@@ -479,7 +486,6 @@ tablecopy_run(const CopyRules *rules, Relation index, bool sorts,
 	Copier		self = {
 		.team = {
 			.kind = &copy_kind,
-			.worker_main = "ptsort_copy_worker_main",
 			.slices = sorts,
 			.info = &info,
 			.info_size = sizeof(info),

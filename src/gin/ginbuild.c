@@ -54,6 +54,7 @@ ginbuild_enter_phase(Team *team, TeamPhase phase)
 
 const IndexBuildKind ginbuild_kind = {
 	.team = {
+		.worker_main = "ptsort_ginbuild_worker_main",
 		.open = indexbuild_open,
 		.close = build_close,
 		.begin = ginbuild_begin,
@@ -63,7 +64,6 @@ const IndexBuildKind ginbuild_kind = {
 		.shared_init = indexbuild_shared_init,
 		.enter_phase = ginbuild_enter_phase
 	},
-	.worker_main = "ptsort_ginbuild_worker_main",
 	.load = &ginload
 };
 

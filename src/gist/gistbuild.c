@@ -51,6 +51,7 @@ gistbuild_fill(Team *team)
 
 const IndexBuildKind gistbuild_kind = {
 	.team = {
+		.worker_main = "ptsort_gistbuild_worker_main",
 		.open = indexbuild_open,
 		.close = build_close,
 		.begin = gistbuild_begin,
@@ -60,7 +61,6 @@ const IndexBuildKind gistbuild_kind = {
 		.shared_init = indexbuild_shared_init,
 		.enter_phase = build_enter_phase
 	},
-	.worker_main = "ptsort_gistbuild_worker_main",
 	.load = &gistload
 };
 

@@ -424,12 +424,9 @@ sort_plan_slices(PtSort *sort)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	PtSortShared *shared = sort->options.shared;
-	instr_time	start;
 
-	INSTR_TIME_SET_CURRENT(start);
 	fault_point("slices: plan");
 	plan(sort, shared_slices(shared_processes(shared)));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	pt_log_part("plan", start);
 }

@@ -194,6 +194,7 @@ parallel_open(Team *team)
 }
 
 static const TeamKind parallel_kind = {
+	.worker_main = "ptsort_parallel_main",
 	.open = parallel_open,
 	.close = build_close,
 	.begin = parallel_begin,
@@ -262,7 +263,6 @@ make_sorter(const PtParallelRequest *request)
 
 	self->context = context;
 	build_init(&self->base, &parallel_kind, request);
-	team->worker_main = "ptsort_parallel_main";
 	if (request->table != NULL && request->snapshot == NULL &&
 		request->index == NULL)
 		team->snapshot = GetActiveSnapshot();

@@ -279,9 +279,7 @@ static void
 set_up(Team *team, int workers)
 {
 	Marks	   *marks = team->marks;
-	instr_time	start;
 
-	INSTR_TIME_SET_CURRENT(start);
 	if (team->stored == NULL)
 		enter_phase(team, TEAM_FILLS);
 	team->wal_before = pgWalUsage.wal_bytes;
@@ -291,7 +289,7 @@ set_up(Team *team, int workers)
 	if (team->planned > 0)
 	{
 		EnterParallelMode();
-		team->pcxt = CreateParallelContext("ptsort", team->worker_main,
+		team->pcxt = CreateParallelContext("ptsort", team->kind->worker_main,
 										   team->planned);
 	}
 	if (team->planned == 0 || !launch(team))
@@ -302,7 +300,6 @@ set_up(Team *team, int workers)
 	if (team->throttle != NULL)
 		pg_atomic_write_u32(&ptsort_work.shared->participants,
 							team->launched + 1);
-	pt_log_part("start", start);
 }
 
 void

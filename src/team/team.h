@@ -53,6 +53,8 @@ typedef enum TeamPhase
 /* TeamKind: what a team does in each of its processes. */
 typedef struct TeamKind
 {
+	const char *worker_main;	/* argument of CreateParallelContext() */
+
 	/* In a worker: open the relations and set team->slices; close them. */
 	void		(*open) (Team *team);
 	void		(*close) (Team *team);
@@ -143,7 +145,6 @@ struct Team
 								 * the caller attaches the runs' segment */
 
 	/* Leader */
-	const char *worker_main;	/* argument of CreateParallelContext() */
 	bool		is_leader;
 	int			stored_participants;	/* number of writers of 'stored' */
 	Relation	table;			/* table to scan in parallel, or NULL */
@@ -213,8 +214,8 @@ extern void team_end_parallel(Team *team);
 extern void team_leave(Team *team);
 
 /*
- * TEAM_WORKER_MAIN defines Team.worker_main of a kind.  A State begins with a
- * Team.  team_serve does the work of a worker, in its own memory context.
+ * TEAM_WORKER_MAIN defines TeamKind.worker_main.  A State begins with a Team.
+ * team_serve does the work of a worker, in its own memory context.
  */
 #define TEAM_WORKER_MAIN(name, State, its_kind) \
 	extern PGDLLEXPORT void name(dsm_segment *segment, shm_toc *toc); \

@@ -419,6 +419,7 @@ validate_enter_phase(Team *team, TeamPhase phase)
 }
 
 static const TeamKind validate_kind = {
+	.worker_main = "ptsort_validate_worker_main",
 	.open = build_open,
 	.close = build_close,
 	.begin = validate_begin,
@@ -453,7 +454,6 @@ validate_run(Validation *validation, int workers)
 	build_init(&self->base, &validate_kind, &request);
 	self->base.about.job = validation->job;
 	team->expected = validation->job.rows;
-	team->worker_main = "ptsort_validate_worker_main";
 	team->marks = validation->pages;
 	team->budget -= Min(2 * marks_size(team->marks->nblocks), team->budget);
 	/* a leader that rests would not read a GiST index */

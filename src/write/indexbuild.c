@@ -132,9 +132,7 @@ load_finish(Build *build)
 	Load	   *load = build->load;
 	PageWriter *writer = &load->writer;
 	MemoryContext old = MemoryContextSwitchTo(load->cxt);
-	instr_time	start;
 
-	INSTR_TIME_SET_CURRENT(start);
 	(void) pagewrite_report(writer);	/* for the view: all workers ended */
 	if (load->fileset != NULL)
 	{
@@ -146,10 +144,7 @@ load_finish(Build *build)
 	}
 	load->method->finish(load, build);
 	pagewrite_flush(writer);
-	pt_log_part("stitch", start);
-	INSTR_TIME_SET_CURRENT(start);
 	pagewrite_sync(writer);
-	pt_log_part("sync", start);
 	MemoryContextSwitchTo(old);
 	build->team.slot->pages = load_end(load);
 }
@@ -180,7 +175,6 @@ indexbuild_init(Build *build, const IndexBuildKind *kind,
 {
 	build_init(build, &kind->team, request);
 	build->source = source;
-	build->team.worker_main = kind->worker_main;
 	build->team.slices = true;
 }
 

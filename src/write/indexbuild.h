@@ -97,7 +97,6 @@ extern void load_finish(Build *build);
 typedef struct IndexBuildKind
 {
 	TeamKind	team;			/* must be first */
-	const char *worker_main;
 	const LoadMethod *load;
 } IndexBuildKind;
 
