@@ -36,9 +36,6 @@
 #include "storage/proclist.h"
 #include "team/pageread.h"
 
-/* Number of bytes that the system reads ahead if a page is not in its cache. */
-#define AHEAD_BYTES		(2 * 1024 * 1024)
-
 /*
  * Read n blocks from a segment's file.  Returns the number of pages read, which
  * ends, unless 'wait' is true, before the first page outside the cache.
@@ -171,7 +168,7 @@ pageread_copy(PageBatch *batch, Relation rel, OpenSegment *segment, bool wait)
 	if (!complete && wait)
 		(void) posix_fadvise(segment->fd,
 							 (off_t) (first % RELSEG_SIZE) * BLCKSZ,
-							 AHEAD_BYTES, POSIX_FADV_WILLNEED);
+							 8 * PAGEREAD_MOST * BLCKSZ, POSIX_FADV_WILLNEED);
 	if (!complete && wait &&
 		read_file(segment->fd, batch->pages, first, n, true) == n)
 		complete = copy_locked(batch, rel, segment->fd, n, n == 1);
