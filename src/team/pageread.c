@@ -165,10 +165,12 @@ pageread_copy(PageBatch *batch, Relation rel, OpenSegment *segment, bool wait)
 		   batch->blocks[n] / RELSEG_SIZE == first / RELSEG_SIZE)
 		n++;
 	complete = copy_locked(batch, rel, segment->fd, n, false);
+#ifdef POSIX_FADV_WILLNEED
 	if (!complete && wait)
 		(void) posix_fadvise(segment->fd,
 							 (off_t) (first % RELSEG_SIZE) * BLCKSZ,
 							 8 * PAGEREAD_MOST * BLCKSZ, POSIX_FADV_WILLNEED);
+#endif
 	if (!complete && wait &&
 		read_file(segment->fd, batch->pages, first, n, true) == n)
 		complete = copy_locked(batch, rel, segment->fd, n, n == 1);
