@@ -27,7 +27,7 @@ my %config = map { $_->{name} => $_ } configurations();
 foreach my $config (values %config)
 {
 	$config->{setup} =~ s/spill_entries = \d+/spill_entries = 100/;
-	$config->{create} =~ s/ON t /ON tiny / or $config->{create} =~ s/'t'/'tiny'/;
+	$config->{create} =~ s/ON t |'t'|FULL t$/$& =~ s,t\b,tiny,r/ge;
 }
 
 # Returns the number of allocations of a build without a failure.  Before the
@@ -54,13 +54,13 @@ $refused = qr/$refused|could not create locale/ if server_major() >= 18;
 # Returns the problem of a build in which one allocation failed, or ''.
 sub wrong
 {
-	my ($result) = @_;
+	my ($config, $result) = @_;
 	my $state = $result->{result} // return 'no result';
 	return "result $state $result->{message}"
 	  if $state ne '00000' && $state ne '53200' && $result->{message} !~ $refused;
 	return "left: $result->{left}" if $result->{left} ne '';
 	return "index: $result->{index}"
-	  if $result->{index} !~ ($state eq '00000' ? qr/^sound$/ : qr/^(?:none|invalid)$/);
+	  if $result->{index} !~ ($state eq '00000' ? qr/^sound$/ : after_failure($config));
 	return "next: $result->{next}" if $result->{next} !~ /^(?:sound|built)$/;
 	return '';
 }
@@ -83,7 +83,7 @@ sub walk
 	push @bad, $results[0]{session} if $results[0]{session} ne 'ended';
 	foreach my $i (0 .. $#cells)
 	{
-		my $wrong = wrong($results[$i]);
+		my $wrong = wrong($config, $results[$i]);
 		push @bad, "$numbers[$i]: $wrong" if $wrong ne '';
 		if ($results[$i]{failed}) { $failed++; }
 		elsif ($results[$i]{counted} >= $numbers[$i]) { push @bad, "$numbers[$i]: did not fail"; }
@@ -129,6 +129,9 @@ foreach my $kind (sort keys %step)
 	walk('copied', 'worker', $kind, $step);
 	walk('copied by the server', 'leader', $kind, $step);
 	walk('copied in memory', 'leader', $kind, $kind eq 'palloc' ? 4 : 1);
+	walk('vacuumed', 'leader', $kind, $step);
+	walk('vacuumed', 'worker', $kind, $step);
+	walk('vacuumed in memory', 'leader', $kind, $kind eq 'palloc' ? 4 : 1);
 }
 
 check_nothing_left($node, 'allocations');
