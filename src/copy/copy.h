@@ -123,10 +123,9 @@ typedef void (*CopyPut) (void *arg, HeapTuple tuple);
 
 /*
  * copyscan passes this process's share of the old table's row versions to a
- * function; after copyscan_blocks, in the leader, all those from
- * CopyShared.rest.  Each tuple has its form in the new table, the old header's
- * transaction information and the old TID.  The leader reports blocks and
- * tuples to the progress view.  Returns the number of row versions.
+ * function; after copyscan_blocks, in the leader, all from CopyShared.rest on.
+ * Each tuple has its new form, but the old TID and transaction information.
+ * Returns their number.  The leader reports progress.
  */
 extern uint64 copyscan(const CopyRules *rules, const Team *team, CopyPut put,
 					   void *arg);

@@ -21,7 +21,8 @@
  *
  * On 17 and later the server's scan has a stream that reads ahead.  A scan that
  * began to use the stream cannot leave it.  So after the first page outside the
- * system's cache, the scan reads all following pages from the stream.
+ * system's cache, the scan reads all following pages from the stream.  A scan of
+ * ranges reads such pages into the system's cache and copies them.
  *
  * The scan of a check skips damaged pages.  It copies each page that is in no
  * buffer, and reads no page into a buffer of which it had no sound copy.
@@ -246,8 +247,11 @@ next_batch(HeapReader *reader)
 	fill_batch(reader);
 	if (reader->copying && reader->pause == 0 && reader->batch.n > 0 &&
 		!pageread_copy(&reader->batch, reader->scan->rs_base.rs_rd,
-					   &reader->segment, reader->ranged) && reader->streams)
-		reader->copying = false;
+					   &reader->segment, reader->ranged))
+	{
+		reader->copying = !reader->streams;
+		reader->pause = reader->ranged ? LONG_PAUSE : 0;
+	}
 	count_reading(reader, start, 1);
 	return reader->batch.n > 0;
 }
