@@ -179,6 +179,10 @@ SELECT copied('ordered', 'ordered_id'), copied('ordered', 'ordered_two');
 BEGIN;
 INSERT INTO ordered VALUES (77, 'late');
 SELECT copied('ordered', 'ordered_id'), copied('ordered', 'ordered_id', 0);
+-- the server needs no temporary files
+DROP INDEX ordered_two, ordered_expr, ordered_desc, ordered_word;
+SET LOCAL temp_file_limit = '300kB';
+CLUSTER ordered USING ordered_id;
 ROLLBACK;
 SELECT copied('ordered', 'ordered_id');
 BEGIN;

@@ -129,6 +129,7 @@ SELECT * FROM forecast('CREATE INDEX i ON parts (id, lower(word))');
 SELECT * FROM forecast('CREATE INDEX ON ONLY parts (id)');
 CREATE INDEX parts_id ON parts (id);
 SELECT * FROM forecast('REINDEX INDEX parts_id');
+SELECT table_name, index_name FROM ptsort_forecast('CLUSTER parts USING parts_id') WHERE table_name LIKE 'parts%';
 CREATE TEMP TABLE temporary AS TABLE data;
 SELECT *, (SELECT wal_bytes FROM ptsort_forecast('CREATE INDEX ON temporary (id)'))
 FROM forecast('CREATE INDEX ON temporary (id)');

@@ -169,7 +169,7 @@ CREATE TEMP TABLE temporary AS TABLE changed;
 CREATE TEMP TABLE twin AS TABLE changed;
 COMMIT;
 VACUUM FULL temporary;
-SELECT role, tuples FROM ptsort_last_copy();
+SELECT role, tuples, peak_memory_bytes > 200000 AS pages FROM ptsort_last_copy();
 SET ptsort.enable = off;
 VACUUM FULL twin;
 SELECT count(DISTINCT regexp_replace(contents(name), '^\S+', '')) FROM unnest(ARRAY['temporary', 'twin']) name;

@@ -191,6 +191,18 @@ FROM pg_stat_progress_cluster WHERE relid = 'watched'::regclass}), $says, "progr
 	is_copied($node, 'watched', $rows, "progress, $kind") unless $cancel;
 }
 
+# When the copy is done, the view has all rows
+{
+	my $pause = pause_points($node);
+	my $psql = start_psql($node, q{SET ptsort_test.fault = 'build: before scan:2:pause:leader'}, 'VACUUM FULL watched');
+	ok(wait_for_point($node, 'build: before scan'), 'progress: the index is built');
+	is($node->safe_psql('postgres', 'SELECT phase, heap_tuples_scanned, heap_tuples_written FROM pg_stat_progress_cluster'),
+		'rebuilding index|20000|20000', 'progress: all rows');
+	end_session($pause);
+	$psql->{run}->finish;
+	is($psql->{err}, '', 'progress: no error');
+}
+
 # Participants of VACUUM FULL wait for one that pauses in its slice.  A cancel
 # ends all waits soon, and so does an error or the end of a worker.  The table
 # stays as it was.

@@ -94,7 +94,7 @@ foreach my $wide (0, 1)
 	at_point('copywrite: filled', 1, 'VACUUM FULL "Ordered"',
 		sub { is(progress("phase, percent > 0, percent < 100, wal_bytes_expected > 1000000"), 'scan|t|t|t', 'a copy without an index: scan') });
 	at_point('build: before load', 1, 'VACUUM FULL "Ordered"',
-		sub { is(progress("phase, percent > 50, percent < 100"), 'write|t|t', 'a copy without an index: write') });
+		sub { is(progress("phase, percent > 50, percent < 100"), 'scan|t|t', 'a copy without an index writes during its scan') });
 	$node->safe_psql('postgres', q{INSERT INTO "Ordered" SELECT 1, string_agg(md5(g::text), '') FROM generate_series(1, 1000) g});
 }
 

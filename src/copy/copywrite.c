@@ -103,11 +103,13 @@ drop_pages(CopyWriter *writer)
 }
 
 /*
- * True if the slice's start is known.  Then only this process extends the file.
+ * True if the slice was dropped, or if its start is known.  Then only this
+ * process extends the file.
  */
 static bool
-place_is_known(CopyWriter *writer)
+place_is_decided(void *arg)
 {
+	CopyWriter *writer = arg;
 	CopyShared *shared = writer->shared;
 	uint64		filled;
 
@@ -118,19 +120,11 @@ place_is_known(CopyWriter *writer)
 	writer->dropped =
 		pg_atomic_read_u32(&shared->last_slice) < (uint32) writer->slice;
 	if (writer->dropped || filled >> 32 != (uint64) writer->slice)
-		return false;
+		return writer->dropped;
 	writer->next = (BlockNumber) filled;
 	writer->out.alone = true;
 	writer->out.eof = writer->next;
 	return true;
-}
-
-static bool
-place_is_decided(void *arg)
-{
-	CopyWriter *writer = arg;
-
-	return place_is_known(writer) || writer->dropped;
 }
 
 /* Wait until the slice's start is known.  Returns false if it has none. */
@@ -155,7 +149,8 @@ copywrite_point(CopyWriter *writer)
 	const Team *team = writer->team;
 	bool		early = team->slices || team->processes == 1;
 
-	if (writer->npages > PAGEWRITE_BATCH && early && place_is_known(writer))
+	if (writer->npages > PAGEWRITE_BATCH && early &&
+		place_is_decided(writer) && !writer->dropped)
 		write_pages(writer, 1);
 	if (writer->npages < writer->most)
 		return;
@@ -251,11 +246,7 @@ copywrite_add(CopyWriter *writer, HeapTuple tuple)
 		   (HeapTupleHeader) PageGetItem(page, PageGetItemId(page, offset)));
 }
 
-/*
- * End a slice, whose pages are all filled: publish the start of the next slice,
- * then write the pages.  If there are only a few pages, write them before
- * publishing, because writing them is as fast as extending the file.
- */
+/* End a filled slice: publish the start of the next, then write the pages. */
 bool
 copywrite_end_slice(CopyWriter *writer)
 {
@@ -266,9 +257,7 @@ copywrite_end_slice(CopyWriter *writer)
 		drop_pages(writer);
 		return false;
 	}
-	if (writer->npages <= PAGEWRITE_BATCH)
-		write_pages(writer, 0);
-	else
+	if (writer->npages > 0)
 		pagewrite_extend(&writer->out, writer->next + writer->npages);
 	writer->out.alone = false;
 	if (writer->rest != InvalidBlockNumber)

@@ -422,12 +422,16 @@ copy_open(Team *team)
 		self->index = index_open(info->index_id, AccessShareLock);
 }
 
-/* If the copy did not sort the rows, the sort did not count them. */
+/* If the copy did not sort the rows, the sort's own statistics are empty. */
 static void
 count_rows(Copier *self)
 {
-	if (!self->team.slices)
-		self->team.slot->stats.sort.tuples = self->rows;
+	PtSortStats *stats = &self->team.slot->stats.sort;
+
+	if (self->team.slices)
+		return;
+	stats->tuples = self->rows;
+	stats->peak_memory = MemoryContextMemAllocated(CurrentMemoryContext, true);
 }
 
 static void
@@ -463,6 +467,8 @@ report(const Copier *self, CopyCounts *counts, double elapsed_ms)
 	counts->copied = pg_atomic_read_u64(&shared->copied);
 	counts->dead = pg_atomic_read_u64(&shared->dead);
 	counts->recently_dead = pg_atomic_read_u64(&shared->recently_dead);
+	pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_INSERTED,
+								 counts->copied);
 	buildreport_publish(BUILD_REPORT_COPY, self->index, &self->team, false);
 	say_end(self, counts->copied, elapsed_ms);
 }

@@ -18,6 +18,7 @@
 #include "catalog/catalog.h"
 #include "catalog/namespace.h"
 #include "catalog/objectaddress.h"
+#include "catalog/partition.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
@@ -396,20 +397,23 @@ reindex(ReindexStmt *stmt)
  * Copies of tables
  */
 
-/* Returns the index that orders a table's copy. */
+/* Returns the index that orders a copy of the named table, or a partition. */
 static Oid
-order_index(Oid table, const char *name)
+order_index(Oid named, Oid table, const char *name)
 {
 	Relation	heap = table_open(table, AccessShareLock);
 	Oid			result = InvalidOid;
 	ListCell   *lc;
 
 	if (name != NULL)
-		result = get_relname_relid(name, RelationGetNamespace(heap));
-	foreach(lc, name != NULL ? NIL : RelationGetIndexList(heap))
+		result = get_relname_relid(name, get_rel_namespace(named));
+	foreach(lc, RelationGetIndexList(heap))
 	{
-		if (get_index_isclustered(lfirst_oid(lc)))
-			result = lfirst_oid(lc);
+		Oid			index = lfirst_oid(lc);
+
+		if (name == NULL ? get_index_isclustered(index) :
+			list_member_oid(get_partition_ancestors(index), result))
+			result = index;
 	}
 	if (OidIsValid(result))
 		check_index_is_clusterable(heap, result, AccessShareLock);
@@ -430,12 +434,14 @@ static List *
 copy_table(RangeVar *relation, bool ordered, const char *index_name)
 {
 	List	   *items = NIL;
+	List	   *tables = lock_tables(relation, false, false);
+	Oid			named = RangeVarGetRelid(relation, NoLock, false);
 	ListCell   *lc;
 
-	foreach(lc, lock_tables(relation, false, false))
+	foreach(lc, tables)
 	{
 		Oid			table = lfirst_oid(lc);
-		Oid			index = ordered ? order_index(table, index_name) :
+		Oid			index = ordered ? order_index(named, table, index_name) :
 			InvalidOid;
 
 		items = lappend(items, make_item(table, NULL, index,

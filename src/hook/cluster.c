@@ -52,16 +52,20 @@ say_leaving(const char *table, const char *reason)
 const char *
 cluster_why_not(Relation old_heap, Relation index)
 {
+	double		runs = size_of_runs(true, old_heap, index);
+
 	if (index == NULL && RelationIsAccessibleInLogicalDecoding(old_heap))
 		return "logical decoding reads it as a catalog";
 	if (index != NULL && index->rd_rel->relam != BTREE_AM_OID)
 		return "not a btree index";
-	/* the server reads the rows in the order of the index, without files */
+	/* the server may need no files: it sorts in memory or reads the index */
+	if (index != NULL && temp_file_limit >= 0 &&
+		runs > temp_file_limit * 1024.0)
+		return "temp_file_limit";
 	if (index != NULL &&
 		!plan_cluster_use_sort(RelationGetRelid(old_heap),
 							   RelationGetRelid(index)) &&
-		!planworkers_runs_fit(old_heap,
-							  size_of_runs(true, old_heap, index)))
+		!planworkers_runs_fit(old_heap, runs))
 		return "too little free space for temporary files";
 	return ambuild_why_not(old_heap);
 }

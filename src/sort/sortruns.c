@@ -134,11 +134,11 @@ own_tapeset(PtSort *sort)
 		sort->tapeset = tapeset_open(fileset, sort->options.participant,
 									 block_bytes(sort), true);
 		if (sort->options.role == PTSORT_SERIAL && sort_wants_short_runs(sort))
-			tapeset_use_memory(sort->tapeset,
-							   Min(sort_memory_for_runs(budget),
-								   budget - memsort_used(sort->memsort)) -
-							   sort_other_memory(sort) -
-							   sort_writer_memory(sort));
+			tapefile_use_memory(tapeset_file(sort->tapeset),
+								Min(sort_memory_for_runs(budget),
+									budget - memsort_used(sort->memsort)) -
+								sort_other_memory(sort) -
+								sort_writer_memory(sort));
 	}
 	return sort->tapeset;
 }
@@ -220,7 +220,7 @@ sort_append_run(PtSort *sort, RunWriter *writer)
 	sort_add_run(sort, run);
 	if (sort->options.role == PTSORT_SERIAL &&
 		sort->nruns > sort_merge_order(sort, MERGE_FINAL))
-		tapeset_leave_memory(sort->tapeset);
+		tapefile_leave_memory(tapeset_file(sort->tapeset));
 	limit_samples(sort);
 	sort->stats.runs++;
 	sort->stats.run_bytes += run->desc.bytes;

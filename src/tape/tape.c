@@ -64,17 +64,11 @@ tapeset_close(Tapeset *set)
 	pfree(set);
 }
 
-/* tapeset_use_memory is tapefile_use_memory for an empty tapeset. */
-void
-tapeset_use_memory(Tapeset *set, int64 bytes)
+/* tapeset_file returns the file that has all tapes. */
+TapeFile *
+tapeset_file(const Tapeset *set)
 {
-	tapefile_use_memory(set->file, bytes);
-}
-
-void
-tapeset_leave_memory(Tapeset *set)
-{
-	tapefile_leave_memory(set->file);
+	return set->file;
 }
 
 /* tapeset_bytes returns the size of the file on disk, which never shrinks. */

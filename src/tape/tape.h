@@ -102,8 +102,7 @@ typedef struct Tape
 
 extern Tapeset *tapeset_open(SharedFileSet *fileset, int participant,
 							 int64 block_bytes, bool create);
-extern void tapeset_use_memory(Tapeset *set, int64 bytes);
-extern void tapeset_leave_memory(Tapeset *set);
+extern TapeFile *tapeset_file(const Tapeset *set);
 extern void tapeset_close(Tapeset *set);
 extern int64 tapeset_bytes(const Tapeset *set);
 

@@ -21,8 +21,8 @@
  *
  * On 17 and later the server's scan has a stream that reads ahead.  A scan that
  * began to use the stream cannot leave it.  So after the first page outside the
- * system's cache, the scan reads all following pages from the stream.  A scan of
- * ranges reads such pages into the system's cache and copies them.
+ * system's cache, the scan reads all following pages from the stream.  Scans of
+ * ranges read such pages into the system's cache and copy them.
  *
  * The scan of a check skips damaged pages.  It copies each page that is in no
  * buffer, and reads no page into a buffer of which it had no sound copy.

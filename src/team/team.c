@@ -73,7 +73,8 @@ enter_phase(Team *team, TeamPhase phase)
 	throttle_point();
 	if (team->is_leader && phase == TEAM_READS)
 		pg_atomic_write_u64(&ptsort_work.shared->total, count_put(team));
-	if (team->is_leader)
+	if (team->is_leader &&
+		(phase == TEAM_FILLS || team->about->job.key != JOB_NONE))
 		work_enter((WorkPhase) phase);
 }
 
