@@ -173,7 +173,9 @@ sub gist_state_faults
 		};
 	};
 	return (
-		$right->('leaf', 0, 'broken_links'),
+		# a page that was deleted, and then split off its old left neighbour
+		$right->('leaf', 0, 'nothing'),
+		$right->('leaf', $flag{follow_right}, 'broken_links'),
 		$right->('end', 0, 'broken_links'),
 		$right->('4294967294', 0, 'broken_links'),
 		$right->('right', $flag{follow_right}, 'broken_links'),

@@ -230,9 +230,9 @@ check_page(CheckIndex *self)
 	Page		copy = (Page) self->here->page;
 	BlockNumber right = GistPageGetOpaque(copy)->rightlink;
 
-	/* an unfinished split has a page to the right */
-	if (right == InvalidBlockNumber ? GistFollowRight(copy) :
-		right == self->here->block || !checkread_has_block(self, right))
+	/* a page that was used again may link to itself, but not during a split */
+	if (right == InvalidBlockNumber || right == self->here->block ?
+		GistFollowRight(copy) : !checkread_has_block(self, right))
 		check_found(self, CHECK_BROKEN_LINK, self->here->block, 0,
 					"the right link points to no page of the index");
 	checkgistwalk_mark(self);
