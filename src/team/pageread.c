@@ -166,7 +166,7 @@ pageread_copy(PageBatch *batch, Relation rel, OpenSegment *segment, bool wait)
 		n++;
 	complete = copy_locked(batch, rel, segment->fd, n, false);
 #ifdef POSIX_FADV_WILLNEED
-	if (!complete && wait)
+	if (!complete && wait && n > 1)
 		(void) posix_fadvise(segment->fd,
 							 (off_t) (first % RELSEG_SIZE) * BLCKSZ,
 							 8 * PAGEREAD_MOST * BLCKSZ, POSIX_FADV_WILLNEED);
